@@ -1,0 +1,1 @@
+"""Exact accounting: sees both the world and the learner."""

@@ -1,0 +1,111 @@
+"""Checks that must hold in every episode of UOB-REPS, whatever happens.
+
+They restate lemmas and definitions of the paper; failing one means that the implementation is
+wrong, not that the learner was unlucky.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import AdvMDPError
+from advmdp.layout import Floats, Layout, Table
+from advmdp.steps.confidence import BoxSet
+from advmdp.steps.upper_occupancy import upper_occupancy
+
+TOLERANCE = 1e-9
+
+
+class InvariantViolation(AdvMDPError, AssertionError):
+    """An invariant of the algorithm does not hold: please report it."""
+
+
+class Auditable(Protocol):
+    """What a learner must show to be checked; ``UOBREPS`` does."""
+
+    layout: Layout
+    gamma: float
+
+    @property
+    def episodes(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def visits(self) -> Table: ...
+    @property
+    def upper_occupancy_of_last(self) -> Floats: ...
+    @property
+    def estimate_of_last(self) -> Floats: ...
+    def policy(self) -> Table: ...
+    def occupancy(self) -> Table: ...
+    def confidence_set(self) -> BoxSet: ...
+
+
+class InvariantChecker:
+    """Watches one learner: call ``before`` and ``after`` around every update."""
+
+    def __init__(self, learner: Auditable) -> None:
+        self.learner = learner
+        self.layout = learner.layout
+        self._check_iterate()
+
+    def before(self) -> None:
+        """Note u_t for every pair; q^_t <= u_t must hold for all of them."""
+        learner = self.learner
+        self._policy = np.concatenate([p.ravel() for p in learner.policy()])
+        bounds = upper_occupancy(learner.policy(), learner.confidence_set())
+        self._bounds = np.concatenate([u.ravel() for u in bounds])
+        self._visits = learner.visits
+        self._epoch = learner.epoch
+        self._require(
+            (self._row_masses() <= self._bounds + TOLERANCE).all(), "q^_t exceeds u_t somewhere"
+        )
+        self._require(
+            (self._bounds <= self._policy + TOLERANCE).all(), "u_t exceeds the policy somewhere"
+        )
+
+    def after(self, rows: NDArray[np.int64], losses: Floats) -> None:
+        """Estimator, counters and epoch rules, and the new iterate."""
+        learner = self.learner
+        bound, estimate = learner.upper_occupancy_of_last, learner.estimate_of_last
+        self._require(np.allclose(bound, self._bounds[rows], atol=1e-12), "u_t was not of set i_t")
+        expected = np.asarray(losses) / (self._bounds[rows] + learner.gamma)
+        self._require(np.allclose(estimate, expected, rtol=1e-9), "l^_t is not l_t / (u_t + gamma)")
+        start = np.concatenate([n.ravel() for n in self._visits])
+        now = np.concatenate([n.ravel() for n in learner.visits])
+        counted = np.bincount(rows, minlength=len(now))
+        self._require(np.array_equal(now - start, counted), "a visit was not counted once")
+        for k in range(self.layout.n_layers):
+            layer = now[self.layout.layer_rows(k)]
+            self._require(layer.sum() == learner.episodes, f"visits of layer {k} do not sum to t")
+        self._require(learner.epoch - self._epoch in (0, 1), "an episode opened several epochs")
+        if learner.episodes == 1:
+            self._require(learner.epoch == 2, "the first epoch is not one episode long")
+        self._check_iterate()
+
+    def _check_iterate(self) -> None:
+        """q^ is a measure of Delta(P_i): flow, layer sums, bounds."""
+        learner, layout = self.learner, self.layout
+        q = learner.occupancy()
+        box = learner.confidence_set()
+        for k, table in enumerate(q):
+            rows = table.sum(axis=2, keepdims=True)
+            self._require(abs(table.sum() - 1.0) <= TOLERANCE, f"layer {k} does not sum to one")
+            self._require(
+                (table <= box.upper[k] * rows + TOLERANCE).all()
+                and (table >= box.lower[k] * rows - TOLERANCE).all(),
+                f"the transition of layer {k} left the confidence set",
+            )
+            if k + 1 < layout.n_layers:
+                difference = table.sum(axis=(0, 1)) - q[k + 1].sum(axis=(1, 2))
+                self._require(abs(difference).max() <= TOLERANCE, f"flow is lost after layer {k}")
+
+    def _row_masses(self) -> Floats:
+        return np.concatenate([q.sum(axis=2).ravel() for q in self.learner.occupancy()])
+
+    def _require(self, holds: bool | np.bool_, message: str) -> None:
+        if not holds:
+            raise InvariantViolation(f"episode {self.learner.episodes}: {message}")

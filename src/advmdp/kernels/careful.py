@@ -1,0 +1,144 @@
+"""The row oracles in logarithms: slow, for rows whose weights no float can hold side by side.
+
+``work`` holds ``ln w`` on entry and p_beta on exit, as in ``rows``.  Bisection on the logarithm of
+the scale cannot overflow and cannot stall; it is used only on the safe path.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .graph import Floats
+from .rows import Marks, TransitionSet, box_scale, clip_box
+from .targets import kernel
+
+HALVINGS = 110
+
+
+@kernel
+def largest(begin: int, size: int, work: Floats) -> float:
+    top = -math.inf
+    for j in range(size):
+        top = max(top, work[begin + j])
+    return top
+
+
+@kernel
+def spread(begin: int, size: int, work: Floats) -> tuple[float, float]:
+    """The smallest and the largest finite ln w of a row."""
+    low = math.inf
+    high = -math.inf
+    for j in range(size):
+        value = work[begin + j]
+        if value > -math.inf:
+            low = min(low, value)
+            high = max(high, value)
+    return low, high
+
+
+@kernel
+def careful_simplex(begin: int, size: int, work: Floats, group: Marks) -> float:
+    """Normalise; return the logarithm of the scale."""
+    top = largest(begin, size, work)
+    total = 0.0
+    for j in range(size):
+        total += math.exp(work[begin + j] - top)
+    log_scale = -top - math.log(total)
+    for j in range(size):
+        work[begin + j] = math.exp(work[begin + j] + log_scale)
+        group[begin + j] = 1
+    return log_scale
+
+
+@kernel
+def careful_box(
+    begin: int, size: int, work: Floats, group: Marks, rows: TransitionSet
+) -> tuple[float, float]:
+    """Clip to the box; return the logarithm of the scale and the free mass."""
+    low, high = spread(begin, size, work)
+    below = -high - 800.0
+    above = -low + 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (below + above)
+        total = 0.0
+        for j in range(size):
+            e = begin + j
+            value = math.exp(min(work[e] + middle, 1.0))
+            total += min(max(value, rows.lower[e]), rows.upper[e])
+        if total < 1.0:
+            below = middle
+        else:
+            above = middle
+    log_scale = 0.5 * (below + above)
+    for j in range(size):
+        work[begin + j] = math.exp(min(work[begin + j] + log_scale, 700.0))
+    c = box_scale(begin, size, work, rows, 1.0)
+    if not (0.0 < c < math.inf):
+        c = 1.0
+    free = clip_box(begin, size, work, group, rows, c)
+    return log_scale + math.log(c), free
+
+
+@kernel
+def moved_mass(
+    begin: int, size: int, work: Floats, rows: TransitionSet, log_scale: float, up: bool
+) -> float:
+    total = 0.0
+    for j in range(size):
+        moved = math.exp(min(work[begin + j] + log_scale, 700.0)) - rows.lower[begin + j]
+        total += max(moved if up else -moved, 0.0)
+    return total
+
+
+@kernel
+def careful_ball_scale(
+    begin: int, size: int, work: Floats, rows: TransitionSet, start: float, half: float, up: bool
+) -> float:
+    """ln a (up) or ln b (down) of ``rows.ball_scale``; ``start`` is the normalising scale."""
+    low, high = spread(begin, size, work)
+    near = start
+    far = -high - 800.0 if up else -low + 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (near + far)
+        if moved_mass(begin, size, work, rows, middle, up) > half:
+            near = middle
+        else:
+            far = middle
+    return far
+
+
+@kernel
+def careful_ball(
+    begin: int, size: int, work: Floats, group: Marks, rows: TransitionSet, width: float
+) -> tuple[float, float, float, float]:
+    """Clamp to the ball; return both logarithms of scales and both group masses."""
+    top = largest(begin, size, work)
+    total = 0.0
+    for j in range(size):
+        total += math.exp(work[begin + j] - top)
+    start = -top - math.log(total)
+    half = 0.5 * width
+    log_a = start
+    log_b = start
+    if moved_mass(begin, size, work, rows, start, True) > half:
+        log_a = careful_ball_scale(begin, size, work, rows, start, half, True)
+        log_b = careful_ball_scale(begin, size, work, rows, start, half, False)
+    raised = 0.0
+    lowered = 0.0
+    for j in range(size):
+        e = begin + j
+        centre = rows.lower[e]
+        up = math.exp(min(work[e] + log_a, 700.0))
+        down = math.exp(min(work[e] + log_b, 700.0))
+        if up > centre:
+            work[e] = up
+            group[e] = 1
+            raised += up
+        elif down < centre:
+            work[e] = down
+            group[e] = 2
+            lowered += down
+        else:
+            work[e] = centre
+            group[e] = 0
+    return log_a, log_b, raised, lowered

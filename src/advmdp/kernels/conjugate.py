@@ -1,0 +1,101 @@
+"""Newton directions for wide layers and sparse supports: preconditioned conjugate gradients.
+
+Nothing is formed: each step costs one pass over the entries (``evaluation.curvature_times``).
+The preconditioner is the flow through each state, the diagonal of the Hessian up to the squares.
+Moving a whole layer's beta (the gauge) is in the Hessian's null space.  The gradient has no part
+in it but for rounding, and that part is taken out first, or the iteration would follow it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .dual import Dual, Measure
+from .evaluation import curvature_times
+from .graph import Floats, Graph, layer_begin, layer_end, n_layers
+from .targets import kernel
+
+EMPTY = 1e-290  # a state with less flow than this takes no part
+
+
+class Vectors(NamedTuple):
+    """State vectors of the solvers."""
+
+    gradient: Floats
+    direction: Floats
+    base: Floats  # beta before the line search
+    residual: Floats
+    search: Floats
+    product: Floats
+    tilted: Floats
+    sums: Floats
+
+
+@kernel
+def preconditioned_norm(dual: Dual, residual: Floats) -> float:
+    """residual^T D^{-1} residual."""
+    total = 0.0
+    for x in range(residual.shape[0]):
+        flow = dual.inflow[x] + dual.outflow[x]
+        if flow > EMPTY:
+            total += residual[x] * (residual[x] / flow)
+    return total
+
+
+@kernel
+def remove_gauge(graph: Graph, dual: Dual, residual: Floats) -> None:
+    """Make the residual of every layer sum to zero."""
+    for k in range(1, n_layers(graph)):
+        total = 0.0
+        flow = 0.0
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            total += residual[x]
+            flow += dual.inflow[x] + dual.outflow[x]
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            residual[x] -= total * (dual.inflow[x] + dual.outflow[x]) / flow
+
+
+@kernel
+def conjugate_direction(
+    graph: Graph, measure: Measure, dual: Dual, vectors: Vectors, floor: float, max_steps: int
+) -> int:
+    """direction = -Hessian^{-1} gradient, nearly; returns the steps taken.
+
+    A Newton step leaves an error of the order of its own square, so the linear system is solved
+    to ``size * min(size, 0.1)`` and no further, and never below ``floor``.
+    """
+    n = vectors.gradient.shape[0]
+    for x in range(n):
+        vectors.direction[x] = 0.0
+        vectors.residual[x] = -vectors.gradient[x]
+    remove_gauge(graph, dual, vectors.residual)
+    for x in range(n):
+        flow = dual.inflow[x] + dual.outflow[x]
+        vectors.search[x] = vectors.residual[x] / flow if flow > EMPTY else 0.0
+    square = preconditioned_norm(dual, vectors.residual)
+    target = max(square * min(square, 0.01), floor * floor)
+    for step in range(max_steps):
+        if not (square > target):
+            return step
+        curvature_times(
+            graph, measure, dual, vectors.search, vectors.product, vectors.tilted, vectors.sums
+        )
+        curvature = 0.0
+        for x in range(n):
+            curvature += vectors.search[x] * vectors.product[x]
+        if not (curvature > 0.0):
+            return step
+        length = square / curvature
+        for x in range(n):
+            vectors.direction[x] += length * vectors.search[x]
+            vectors.residual[x] -= length * vectors.product[x]
+        before = square
+        # the first and the last layer carry no variable
+        vectors.residual[0] = 0.0
+        vectors.residual[n - 1] = 0.0
+        square = preconditioned_norm(dual, vectors.residual)
+        for x in range(n):
+            flow = dual.inflow[x] + dual.outflow[x]
+            again = vectors.residual[x] / flow if flow > EMPTY else 0.0
+            vectors.search[x] = again + (square / before) * vectors.search[x]
+    return max_steps

@@ -1,0 +1,204 @@
+"""The projection's dual in beta alone: its variables, and one row of it.
+
+KL projection onto the measures whose transition lies in the set (paper, appendix "Updating
+Occupancy Measure").  With q = m p (row mass times transition) the multipliers mu disappear into
+the row oracles and what is left is
+
+    minimise  G(beta) = sum_k ln Z_k,   Z_k = sum over layer k of m~(x,a) exp(gain(x,a) - beta(x)),
+    m(x,a) = m~(x,a) exp(gain - beta(x)) / Z_k,
+    dG/dbeta(x) = inflow(x) - outflow(x),
+
+convex, smooth, unconstrained, with |X| - 2 variables.  A row that no bound touches is never written
+out: p_beta = scale * p~ e^beta is used as it stands, and one pass over p~ gives both its normaliser
+and its part of the inflow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from .careful import careful_ball, careful_box, careful_simplex
+from .graph import Floats, Graph, gather, row_begin, row_dot, row_size, successor_of
+from .rows import (
+    BALL,
+    BOX,
+    FIXED,
+    SIMPLEX,
+    Marks,
+    TransitionSet,
+    ball_distance,
+    ball_scale,
+    box_scale,
+    clip_ball,
+    clip_box,
+)
+from .signed import linear, logarithm
+from .targets import kernel, leaf
+
+# How p_beta of a row is held after an evaluation.
+IMPLICIT = 0  # scale * p~ * tilt
+WRITTEN = 1  # in work, with groups
+CONSTANT = 2  # p~ itself, whatever beta
+
+SMALLEST = 1e-250  # a row or state normaliser below this goes to the careful evaluation
+
+
+class Measure(NamedTuple):
+    """An occupancy measure as transition, policy and state masses, all in signed storage."""
+
+    chance: Floats  # (E,) P^q(x' | x, a)
+    policy: Floats  # (R,) pi^q(a | x)
+    mass: Floats  # (S,) q(x)
+
+
+class Dual(NamedTuple):
+    """Everything an evaluation of G leaves behind."""
+
+    beta: Floats  # (S,)
+    tilt: Floats  # (S,) e^beta
+    inflow: Floats  # (S,)
+    free_inflow: Floats  # (S,) the part of the inflow that comes from implicit rows
+    outflow: Floats  # (S,)
+    row_mass: Floats  # (R,) m(x, a)
+    share: Floats  # (R,) the new policy pi(a | x), unsigned
+    gain: Floats  # (R,) value of the row oracle; only meaningful for rows that are not implicit
+    scale: Floats  # (R,) c of an implicit row, and the first guess for a written one
+    holding: Marks  # (R,)
+    group_mass: Floats  # (2 R,) masses of groups 1 and 2 of written rows
+    log_scale: Floats  # (2 R,) logarithms of their scales
+    work: Floats  # (E,) p_beta of written rows
+    group: Marks  # (E,)
+    log_total: Floats  # (S,) ln of the sum over actions of pi~ e^gain
+    free_sum: Floats  # (S,) accumulators of the layer sweep
+    other_sum: Floats  # (S,)
+    near: Floats  # (widest row,) scratch: a state vector along one row
+
+
+@leaf
+def stays_free(
+    begin: int, size: int, chance: Floats, near: Floats, scale: float, rows: TransitionSet
+) -> bool:
+    """Whether  scale * p~ * tilt  keeps to the bounds of a box row."""
+    outside = 0
+    for j in range(size):
+        value = scale * linear(chance[begin + j]) * near[j]
+        outside += (value < rows.lower[begin + j]) | (value > rows.upper[begin + j])
+    return outside == 0
+
+
+@leaf
+def write_weights(begin: int, size: int, chance: Floats, near: Floats, work: Floats) -> None:
+    """work = p~ e^beta, with e^beta gathered in ``near``."""
+    for j in range(size):
+        work[begin + j] = linear(chance[begin + j]) * near[j]
+
+
+@kernel
+def log_weigh_row(graph: Graph, r: int, table: Floats, beta: Floats, out: Floats) -> None:
+    """Write ``ln table + beta[successor]`` to ``out``."""
+    begin = row_begin(graph, r)
+    for j in range(row_size(graph, r)):
+        out[begin + j] = logarithm(table[begin + j]) + beta[successor_of(graph, r, j)]
+
+
+@leaf
+def written_gain(graph: Graph, r: int, measure: Measure, dual: Dual) -> float:
+    """<p, beta> - KL(p || p~) of a written row: -ln c on free entries, explicit on clipped ones."""
+    begin = row_begin(graph, r)
+    gather(graph, r, dual.beta, dual.near)
+    total = 0.0
+    for g in range(2):
+        mass = dual.group_mass[2 * r + g]
+        if mass > 0.0:
+            total -= mass * dual.log_scale[2 * r + g]
+    for j in range(row_size(graph, r)):
+        p = dual.work[begin + j]
+        if dual.group[begin + j] == 0 and p > 0.0:
+            term = dual.near[j]
+            if (
+                measure.chance[begin + j] != p
+            ):  # an entry that stays at its bound needs no logarithm
+                term += logarithm(measure.chance[begin + j]) - math.log(p)
+            total += p * term
+    return total
+
+
+@leaf
+def set_groups(
+    dual: Dual, r: int, log_a: float, mass_a: float, log_b: float, mass_b: float
+) -> None:
+    dual.log_scale[2 * r] = log_a
+    dual.log_scale[2 * r + 1] = log_b
+    dual.group_mass[2 * r] = mass_a
+    dual.group_mass[2 * r + 1] = mass_b
+    dual.holding[r] = WRITTEN
+
+
+@leaf
+def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual) -> float:
+    """The row oracle; returns e^gain, or -1 when floats cannot hold the row."""
+    kind = rows.kind[r]
+    if kind == FIXED:
+        dual.holding[r] = CONSTANT
+        dual.gain[r] = row_dot(graph, r, measure.chance, dual.beta)
+        return math.exp(dual.gain[r])
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    gather(graph, r, dual.tilt, dual.near)
+    was_clipped = dual.holding[r] == WRITTEN
+    dual.holding[r] = IMPLICIT
+    if kind == BALL or not was_clipped:
+        total = row_dot(graph, r, measure.chance, dual.tilt)
+        if not (total > SMALLEST):
+            return -1.0
+        dual.scale[r] = 1.0 / total
+        if kind == BOX and stays_free(begin, size, measure.chance, dual.near, dual.scale[r], rows):
+            return total
+    write_weights(begin, size, measure.chance, dual.near, dual.work)
+    if kind == BOX:
+        c = box_scale(begin, size, dual.work, rows, dual.scale[r])
+        if not (0.0 < c < math.inf):
+            return -1.0
+        dual.scale[r] = c
+        free = clip_box(begin, size, dual.work, dual.group, rows, c)
+        set_groups(dual, r, math.log(c), free, 0.0, 0.0)
+    else:
+        width = rows.width[r]
+        if ball_distance(begin, size, dual.work, rows, dual.scale[r]) <= width:
+            return 1.0 / dual.scale[r]
+        a = ball_scale(begin, size, dual.work, rows, dual.scale[r], 0.5 * width, True)
+        b = ball_scale(begin, size, dual.work, rows, dual.scale[r], 0.5 * width, False)
+        if not (0.0 < a < math.inf and 0.0 < b < math.inf):
+            return -1.0
+        raised, lowered = clip_ball(begin, size, dual.work, dual.group, rows, a, b)
+        set_groups(dual, r, math.log(a), raised, math.log(b), lowered)
+    dual.gain[r] = written_gain(graph, r, measure, dual)
+    return math.exp(dual.gain[r])
+
+
+@kernel
+def solve_row_in_logs(
+    graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual
+) -> None:
+    """The row oracle on the safe path: p_beta is always written, nothing can overflow."""
+    kind = rows.kind[r]
+    if kind == FIXED:
+        dual.holding[r] = CONSTANT
+        dual.gain[r] = row_dot(graph, r, measure.chance, dual.beta)
+        return
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    log_weigh_row(graph, r, measure.chance, dual.beta, dual.work)
+    if kind == SIMPLEX:
+        log_scale = careful_simplex(begin, size, dual.work, dual.group)
+        set_groups(dual, r, log_scale, 1.0, 0.0, 0.0)
+    elif kind == BOX:
+        log_scale, free = careful_box(begin, size, dual.work, dual.group, rows)
+        set_groups(dual, r, log_scale, free, 0.0, 0.0)
+    else:
+        log_a, log_b, raised, lowered = careful_ball(
+            begin, size, dual.work, dual.group, rows, rows.width[r]
+        )
+        set_groups(dual, r, log_a, raised, log_b, lowered)
+    dual.gain[r] = written_gain(graph, r, measure, dual)

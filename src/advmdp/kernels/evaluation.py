@@ -1,0 +1,214 @@
+"""One evaluation of the dual: G(beta), the flows, and the curvature times a vector."""
+
+from __future__ import annotations
+
+import math
+
+from .dual import (
+    CONSTANT,
+    IMPLICIT,
+    SMALLEST,
+    WRITTEN,
+    Dual,
+    Measure,
+    solve_row,
+    solve_row_in_logs,
+)
+from .graph import (
+    Floats,
+    Graph,
+    gather,
+    layer_begin,
+    layer_end,
+    n_layers,
+    row_add,
+    row_begin,
+    row_dot,
+    row_dot_and_add,
+    row_size,
+    successor_of,
+)
+from .rows import SIMPLEX, TransitionSet
+from .signed import linear, logarithm
+from .targets import kernel, leaf
+
+
+@leaf
+def sweep_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dual: Dual) -> float:
+    """Row oracles and flows of layer k; returns Z_k, or NaN if floats cannot hold it."""
+    z = 0.0
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        factor = linear(measure.mass[x]) / dual.tilt[x]
+        total = 0.0
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            weight = linear(measure.policy[r])
+            if rows.kind[r] == SIMPLEX:
+                growth = row_dot_and_add(
+                    graph, r, measure.chance, dual.tilt, factor * weight, dual.free_sum
+                )
+                dual.holding[r] = IMPLICIT
+                dual.scale[r] = 1.0 / growth
+            else:
+                growth = solve_row(graph, r, measure, rows, dual)
+                if dual.holding[r] == IMPLICIT:
+                    row_add(graph, r, measure.chance, factor * weight, dual.free_sum)
+                elif dual.holding[r] == WRITTEN:
+                    row_add(graph, r, dual.work, factor * weight * growth, dual.other_sum)
+                else:
+                    row_add(graph, r, measure.chance, factor * weight * growth, dual.other_sum)
+            if not (growth > SMALLEST):
+                return math.nan
+            dual.share[r] = weight * growth
+            total += dual.share[r]
+        if not (SMALLEST < total < math.inf):
+            return math.nan
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            dual.share[r] /= total
+        dual.log_total[x] = math.log(total)
+        dual.outflow[x] = factor * total
+        z += factor * total
+    if not (SMALLEST < z < math.inf):
+        return math.nan
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        dual.outflow[x] /= z
+    for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+        dual.free_inflow[x] = dual.free_sum[x] * dual.tilt[x] / z
+        dual.inflow[x] = dual.free_inflow[x] + dual.other_sum[x] / z
+    return z
+
+
+@kernel
+def sweep_layer_in_logs(
+    graph: Graph, k: int, measure: Measure, rows: TransitionSet, dual: Dual
+) -> float:
+    """The same on the safe path; returns ln Z_k."""
+    top = -math.inf
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        most = -math.inf
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            solve_row_in_logs(graph, r, measure, rows, dual)
+            dual.share[r] = logarithm(measure.policy[r]) + dual.gain[r]
+            most = max(most, dual.share[r])
+        total = 0.0
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            dual.share[r] = math.exp(dual.share[r] - most)
+            total += dual.share[r]
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            dual.share[r] /= total
+        dual.log_total[x] = most + math.log(total)
+        dual.outflow[x] = logarithm(measure.mass[x]) - dual.beta[x] + dual.log_total[x]
+        top = max(top, dual.outflow[x])
+    z = 0.0
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        dual.outflow[x] = math.exp(dual.outflow[x] - top)
+        z += dual.outflow[x]
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        dual.outflow[x] /= z
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            flow = dual.outflow[x] * dual.share[r]
+            if dual.holding[r] == CONSTANT:
+                row_add(graph, r, measure.chance, flow, dual.other_sum)
+            else:
+                row_add(graph, r, dual.work, flow, dual.other_sum)
+    for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+        dual.free_inflow[x] = 0.0
+        dual.inflow[x] = dual.other_sum[x]
+    return top + math.log(z)
+
+
+@kernel
+def evaluate(
+    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, in_logs: bool | None
+) -> float:
+    """G(beta) and everything in ``dual``; NaN when the fast path cannot hold the numbers.
+
+    ``in_logs`` is True or None, not False: the compiler drops the branch of an argument that is
+    None, so the safe path is compiled only when it is first needed.
+    """
+    for x in range(dual.beta.shape[0]):
+        dual.tilt[x] = math.exp(dual.beta[x])
+        dual.free_sum[x] = 0.0
+        dual.other_sum[x] = 0.0
+    total = 0.0
+    for k in range(n_layers(graph)):
+        if in_logs is None:
+            total += math.log(sweep_layer(graph, k, measure, rows, dual))
+        else:
+            total += sweep_layer_in_logs(graph, k, measure, rows, dual)
+        if not (abs(total) < math.inf):
+            return math.nan
+    for r in range(dual.row_mass.shape[0]):
+        dual.row_mass[r] = dual.outflow[r // graph.n_actions] * dual.share[r]
+    return total
+
+
+@leaf
+def written_row_times(
+    graph: Graph, r: int, dual: Dual, vector: Floats, mean: float, out: Floats
+) -> None:
+    """The part of a written row in ``curvature_times``."""
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    x = r // graph.n_actions
+    gather(graph, r, vector, dual.near)
+    dot = 0.0
+    first = 0.0
+    second = 0.0
+    for j in range(size):
+        value = dual.work[begin + j] * dual.near[j]
+        dot += value
+        first += value if dual.group[begin + j] == 1 else 0.0
+        second += value if dual.group[begin + j] == 2 else 0.0
+    if first != 0.0:
+        first /= dual.group_mass[2 * r]
+    if second != 0.0:
+        second /= dual.group_mass[2 * r + 1]
+    m = dual.row_mass[r]
+    excess = dot - vector[x] - mean
+    out[x] -= m * excess
+    for j in range(size):
+        group = dual.group[begin + j]
+        centre = first if group == 1 else second
+        part = excess + (dual.near[j] - centre if group > 0 else 0.0)
+        dual.near[j] = m * dual.work[begin + j] * part
+    for j in range(size):
+        out[successor_of(graph, r, j)] += dual.near[j]
+
+
+@kernel
+def curvature_times(
+    graph: Graph, measure: Measure, dual: Dual, v: Floats, out: Floats, tilted: Floats, sums: Floats
+) -> None:
+    """out = (Hessian of G) v, for v = 0 on the first and the last layer, without forming it.
+
+    Layer k contributes the variance over its rows of  d(x,a) = <p(.|x,a), v> - v(x)  and the
+    rows' own curvature.  For an implicit row the two collapse to  m p(x') (v(x') - v(x) - mean d):
+    one pass over p~.
+    """
+    for x in range(v.shape[0]):
+        out[x] = 0.0
+        sums[x] = 0.0
+        tilted[x] = dual.tilt[x] * v[x]
+    for k in range(n_layers(graph)):
+        mean = 0.0
+        for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+            mean += dual.inflow[x] * v[x]
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            mean -= dual.outflow[x] * v[x]
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                m = dual.row_mass[r]
+                if dual.holding[r] == IMPLICIT:
+                    factor = m * dual.scale[r]
+                    dot = row_dot_and_add(
+                        graph, r, measure.chance, tilted, factor * (v[x] + mean), sums
+                    )
+                    out[x] -= factor * dot - m * (v[x] + mean)
+                elif dual.holding[r] == WRITTEN:
+                    written_row_times(graph, r, dual, v, mean, out)
+                else:
+                    excess = row_dot(graph, r, measure.chance, v) - v[x] - mean
+                    out[x] -= m * excess
+                    row_add(graph, r, measure.chance, m * excess, out)
+        for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+            out[x] += dual.free_inflow[x] * v[x] - dual.tilt[x] * sums[x]

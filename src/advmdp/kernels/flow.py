@@ -1,0 +1,59 @@
+"""Forward occupancy and backward values: the two passes over a known transition."""
+
+from __future__ import annotations
+
+import math
+
+from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_add, row_dot
+from .signed import linear
+from .targets import kernel
+
+
+@kernel
+def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
+    """mass(x) = q^{P,pi}(x) for P = chance (Section 2.1 of the paper).
+
+    Inflow equals outflow by construction, whatever the two tables are.
+    """
+    mass[0] = 1.0
+    for x in range(1, mass.shape[0]):
+        mass[x] = 0.0
+    for k in range(n_layers(graph)):
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                row_add(graph, r, chance, mass[x] * linear(policy[r]), mass)
+
+
+@kernel
+def expected_loss(graph: Graph, policy: Floats, mass: Floats, losses: Floats) -> float:
+    """<q, losses> for q(x, a) = mass(x) policy(a | x)."""
+    total = 0.0
+    for r in range(losses.shape[0]):
+        total += linear(mass[r // graph.n_actions]) * linear(policy[r]) * losses[r]
+    return total
+
+
+@kernel
+def best_response(
+    graph: Graph, chance: Floats, losses: Floats, value: Floats, policy: Floats
+) -> float:
+    """The deterministic policy of least expected loss by backward induction; returns that loss.
+
+    Ties go to the first action, so that the comparator is the same on every machine.
+    """
+    value[value.shape[0] - 1] = 0.0
+    for back in range(n_layers(graph)):
+        k = n_layers(graph) - 1 - back
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            best = math.inf
+            choice = -1
+            for a in range(graph.n_actions):
+                r = x * graph.n_actions + a
+                policy[r] = 0.0
+                cost = losses[r] + row_dot(graph, r, chance, value)
+                if cost < best:
+                    best = cost
+                    choice = r
+            policy[choice] = 1.0
+            value[x] = best
+    return value[0]

@@ -1,0 +1,207 @@
+"""The KL projection: Newton on the dual, certified, and committed only when it has converged.
+
+Start at beta = 0 (the last iterate is nearly feasible: only the visited rows were re-weighted).
+While some state's inflow and outflow differ by more than a factor of ten, scale it:
+``beta(x) += ln(outflow / inflow)``, a quarter of which is guaranteed to decrease G for any convex
+row set (the bound e^{b-a} <= (e^{2b} + e^{-2a}) / 2 applied to Z_k).  Otherwise take Newton steps.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .blocks import assemble, solve_blocks
+from .commit import commit
+from .conjugate import Vectors, conjugate_direction
+from .dual import Dual, Measure
+from .evaluation import evaluate
+from .graph import (
+    Floats,
+    Graph,
+    layer_begin,
+    layer_end,
+    n_layers,
+)
+from .rows import TransitionSet
+from .targets import kernel
+
+FLOW_TOLERANCE = 1e-12  # of |inflow - outflow|, with layers summing to one
+RELATIVE_TOLERANCE = 1e-7  # of the same, against the state's own flow
+NEGLIGIBLE = 1e-200  # states with less flow are not asked for relative accuracy
+FAR = 10.0  # ratio of inflow and outflow beyond which a state is scaled, not Newton-stepped
+ROUNDING = 4e-16
+MAX_SCALING = 300.0  # longest steps in beta
+MAX_NEWTON = 5.0
+
+# Places in ``report``.
+ITERATIONS, EVALUATIONS, PRODUCTS, SAFE = 0, 1, 2, 3
+# Places in ``figures``.
+RESIDUAL, GAP, VALUE = 0, 1, 2
+
+
+class Blocks(NamedTuple):
+    """The Hessian of narrow layers; empty for wide ones."""
+
+    diagonal: Floats
+    coupling: Floats
+
+
+class Solver(NamedTuple):
+    """Work space of one projection."""
+
+    dual: Dual
+    vectors: Vectors
+    blocks: Blocks
+    report: NDArray[np.int64]  # (4,)
+    figures: Floats  # (3,)
+
+
+@kernel
+def measure_imbalance(dual: Dual, gradient: Floats) -> tuple[float, float, float]:
+    """The gradient, and its worst entry: absolute, relative to the flow, as a logarithm."""
+    absolute = 0.0
+    relative = 0.0
+    ratio = 0.0
+    n = gradient.shape[0]
+    for x in range(1, n - 1):
+        difference = dual.inflow[x] - dual.outflow[x]
+        gradient[x] = difference
+        absolute = max(absolute, abs(difference))
+        low = min(dual.inflow[x], dual.outflow[x])
+        high = max(dual.inflow[x], dual.outflow[x])
+        if high > NEGLIGIBLE:
+            relative = max(relative, abs(difference) / high)
+            ratio = max(ratio, high / max(low, 1e-300))
+    gradient[0] = 0.0
+    gradient[n - 1] = 0.0
+    return absolute, relative, ratio
+
+
+@kernel
+def scaling_direction(dual: Dual, direction: Floats) -> None:
+    for x in range(direction.shape[0]):
+        direction[x] = 0.0
+    for x in range(1, direction.shape[0] - 1):
+        low = max(dual.inflow[x], 1e-300)
+        high = max(dual.outflow[x], 1e-300)
+        if max(low, high) > NEGLIGIBLE:
+            direction[x] = math.log(high / low)
+
+
+@kernel
+def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
+    """beta = base + step * direction, in the gauge where the largest beta of a layer is 0."""
+    for k in range(1, n_layers(graph)):
+        top = -math.inf
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            dual.beta[x] = vectors.base[x] + step * vectors.direction[x]
+            top = max(top, dual.beta[x])
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            dual.beta[x] -= top
+
+
+@kernel
+def newton_direction(graph: Graph, measure: Measure, solver: Solver, wide: bool | None) -> None:
+    vectors = solver.vectors
+    blocks = solver.blocks
+    if wide is None:
+        assemble(graph, measure, solver.dual, blocks.diagonal, blocks.coupling)
+        solve_blocks(graph, vectors.gradient, blocks.diagonal, blocks.coupling, vectors.direction)
+    else:
+        solver.report[PRODUCTS] += conjugate_direction(
+            graph, measure, solver.dual, vectors, 0.1 * FLOW_TOLERANCE, 500
+        )
+
+
+@kernel
+def minimise(
+    graph: Graph,
+    measure: Measure,
+    rows: TransitionSet,
+    solver: Solver,
+    wide: bool | None,
+    in_logs: bool | None,
+    max_iterations: int,
+) -> bool:
+    """Minimise G from beta = 0; True when the flow balances to the tolerances.
+
+    ``wide`` (conjugate gradients) and ``in_logs`` (safe path) are True or None: see ``evaluate``.
+    """
+    dual = solver.dual
+    vectors = solver.vectors
+    report = solver.report
+    for x in range(dual.beta.shape[0]):
+        dual.beta[x] = 0.0
+        vectors.base[x] = 0.0
+        vectors.direction[x] = 0.0
+    value = math.inf  # of G at the base point
+    slope = 0.0
+    step = 1.0
+    scaled = False
+    trust_newton = True
+    while report[EVALUATIONS] < 20 * max_iterations and report[ITERATIONS] < max_iterations:
+        # one trial: an evaluation at  base + step * direction  (the first one is at zero)
+        move(graph, dual, vectors, step)
+        trial = evaluate(graph, measure, rows, dual, in_logs)
+        report[EVALUATIONS] += 1
+        noise = ROUNDING * (abs(trial) + n_layers(graph) * 4.0)
+        if not (trial <= value + 1e-4 * step * slope + noise):
+            step *= 0.5
+            if value == math.inf or step < 1e-6:
+                if value == math.inf or scaled or step == 0.0:
+                    return False  # not even scaling helps, or the start cannot be evaluated
+                trust_newton = False
+                step = 0.0  # evaluate the base point again, then scale
+            continue
+        value = trial
+        absolute, relative, ratio = measure_imbalance(dual, vectors.gradient)
+        solver.figures[RESIDUAL] = absolute
+        solver.figures[VALUE] = value
+        if absolute <= FLOW_TOLERANCE and relative <= RELATIVE_TOLERANCE:
+            return True
+        report[ITERATIONS] += 1
+        scaled = ratio > FAR or not trust_newton
+        trust_newton = True
+        if scaled:
+            scaling_direction(dual, vectors.direction)
+        else:
+            newton_direction(graph, measure, solver, wide)
+        slope = 0.0
+        longest = 0.0
+        for x in range(dual.beta.shape[0]):
+            vectors.base[x] = dual.beta[x]
+            slope += vectors.gradient[x] * vectors.direction[x]
+            longest = max(longest, abs(vectors.direction[x]))
+        step = min(1.0, (MAX_SCALING if scaled else MAX_NEWTON) / max(longest, 1e-300))
+    return False
+
+
+@kernel
+def project(
+    graph: Graph, measure: Measure, rows: TransitionSet, solver: Solver, wide: bool | None
+) -> bool:
+    """Project ``measure`` onto the set in place; False (and nothing changed) if not certified."""
+    for i in range(solver.report.shape[0]):
+        solver.report[i] = 0
+    done = minimise(graph, measure, rows, solver, wide, None, 60)
+    if done:
+        solver.figures[GAP] = commit(graph, measure, solver.dual)
+    return done
+
+
+@kernel
+def project_safely(
+    graph: Graph, measure: Measure, rows: TransitionSet, solver: Solver, wide: bool | None
+) -> bool:
+    """``project`` in logarithms: slower, for what the fast path could not certify."""
+    for i in range(solver.report.shape[0]):
+        solver.report[i] = 0
+    solver.report[SAFE] = 1
+    done = minimise(graph, measure, rows, solver, wide, True, 2000)
+    if done:
+        solver.figures[GAP] = commit(graph, measure, solver.dual)
+    return done

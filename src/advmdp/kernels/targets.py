@@ -1,0 +1,85 @@
+"""Compiles the kernel sources for the CPU or for CUDA.
+
+Every kernel file decorates plain functions with ``kernel`` or ``leaf`` from this file.
+Imported as ``advmdp.kernels`` they become cached ``numba.njit`` functions.  ``load_cuda_kernels``
+imports the very same files a second time under another package name, where both mean
+``cuda.jit(device=True)``: one source, two machines.
+
+Rules for a kernel: loops over arrays handed in, no allocation, no NumPy function, only ``math``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+F = TypeVar("F", bound=Callable[..., object])
+
+CUDA_PACKAGE = "advmdp._cuda_kernels"
+
+# Sums may be reordered (this is what lets a row be summed with vector instructions) and
+# multiply-adds fused; NaN and infinities keep their meaning, because the solver tests for them.
+FAST_MATH = {"reassoc", "contract"}
+
+
+# A kernel inlines kernels of other files, but numba renews a cached one only when its own file
+# changes.  Stamping every cache file with all the sources makes any edit renew them all.
+SOURCE_STAMP = hashlib.sha256(
+    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+).hexdigest()
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` for the target this package was imported for."""
+    return _compile(function, inline=False)
+
+
+def leaf(function: F) -> F:
+    """A ``kernel`` that is always inlined.
+
+    Bundles of arrays travel as hundreds of machine words, so a call inside a row loop costs more
+    than the row.  Leaves have one or two callers, or are a few instructions long.
+    """
+    return _compile(function, inline=True)
+
+
+def _compile(function: F, *, inline: bool) -> F:
+    if __package__ == CUDA_PACKAGE:
+        from numba import cuda
+
+        return cuda.jit(device=True)(function)  # type: ignore[no-any-return, no-untyped-call]
+    from numba import njit
+
+    compiled = njit(  # type: ignore[call-overload]
+        cache=True,
+        nogil=True,
+        error_model="numpy",
+        fastmath=FAST_MATH,
+        forceinline=inline,
+        # Kernels never allocate, so nothing needs counting references: with the counting on,
+        # atomic increments took two thirds of the time of a narrow row.
+        _nrt=False,
+    )(function)
+    if hasattr(compiled, "_cache"):  # not so when numba is switched off for debugging
+        compiled._cache._cache_file._source_stamp = SOURCE_STAMP
+    return compiled  # type: ignore[no-any-return]
+
+
+def load_cuda_kernels() -> ModuleType:
+    """The kernel package once more, as CUDA device functions."""
+    if CUDA_PACKAGE not in sys.modules:
+        folder = Path(__file__).parent
+        spec = importlib.util.spec_from_file_location(
+            CUDA_PACKAGE, folder / "__init__.py", submodule_search_locations=[str(folder)]
+        )
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[CUDA_PACKAGE] = module
+        spec.loader.exec_module(module)
+    return sys.modules[CUDA_PACKAGE]

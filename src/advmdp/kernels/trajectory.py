@@ -1,0 +1,65 @@
+"""One walk through the layers: an action, then a successor, drawn layer after layer.
+
+The walk of an episode depends on the seed, the episode and the layer only (stream ``TRAJECTORY``),
+never on how many numbers were drawn before.  Two learners that play the same policy in episode t
+therefore see the same walk, which is what makes paired comparisons sharp.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .draws import TRAJECTORY, uniform_pair
+from .graph import Graph, n_layers, row_begin, row_size, successor_of
+from .targets import kernel
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@kernel
+def pick(values: Floats, begin: int, size: int, u: float) -> int:
+    """The place j of ``values[begin + j]``, chosen with that probability from u in [0, 1).
+
+    Only positive entries can be picked.  Their sum may fall short of one by rounding; a u beyond
+    the sum picks the last positive entry.
+    """
+    chosen = 0
+    total = 0.0
+    for j in range(size):
+        value = values[begin + j]
+        if value > 0.0:
+            chosen = j
+            total += value
+            if u < total:
+                break
+    return chosen
+
+
+@kernel
+def draw_trajectory(
+    graph: Graph,
+    policy: Floats,
+    transitions: Floats,
+    seed0: int,
+    seed1: int,
+    episode: int,
+    states: Integers,
+    rows: Integers,
+) -> None:
+    """Write the L + 1 states and the L rows of one episode.
+
+    ``policy`` is a vector over rows, ``transitions`` a vector over entries; ``states`` receives
+    flat state numbers, ``rows`` flat row numbers r = x * A + a.
+    """
+    n_actions = graph.n_actions
+    x = 0
+    states[0] = x
+    for k in range(n_layers(graph)):
+        u, v = uniform_pair(seed0, seed1, TRAJECTORY, episode, k)
+        r = x * n_actions + pick(policy, x * n_actions, n_actions, u)
+        j = pick(transitions, row_begin(graph, r), row_size(graph, r), v)
+        x = successor_of(graph, r, j)
+        rows[k] = r
+        states[k + 1] = x

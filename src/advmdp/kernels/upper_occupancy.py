@@ -1,0 +1,199 @@
+"""Upper occupancy bounds: COMP-UOB (Algorithm 2) with an exact greedy step.
+
+f(y) = the largest probability, over all transitions in the set, of reaching the target x from y
+under the policy.  Backwards from the target's layer (Eq. DP),
+
+    f(y)    = sum over b of  pi(b | y) * max over p in the row's set of <p, f>,
+    u(x, a) = pi(a | x) f(x_0).
+
+For a box the inner maximum starts from ``lower`` and fills the states in descending order of f
+until the row sums to one.  Unlike GREEDY as printed (which moves mass away from P-bar) this needs
+no special case for rows never visited, where P-bar is not a distribution.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .graph import (
+    Floats,
+    Graph,
+    layer_begin,
+    layer_end,
+    n_layers,
+    row_begin,
+    row_dot,
+    row_size,
+    successor_of,
+)
+from .rows import BALL, BOX, FIXED, SIMPLEX, TransitionSet
+from .signed import linear
+from .targets import kernel, leaf
+
+
+class Reach(NamedTuple):
+    """Work space of one backward pass."""
+
+    value: Floats  # (S,) f
+    keys: Floats  # (widest layer,) f of the states being sorted
+    order: NDArray[np.int64]  # (widest layer,) positions in a row, f descending
+
+
+@kernel
+def sort_descending(keys: Floats, order: NDArray[np.int64], n: int) -> None:
+    """order[:n] = the positions 0 .. n-1 by descending keys (Shell sort)."""
+    for i in range(n):
+        order[i] = i
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap >= 1:
+        for i in range(gap, n):
+            item = order[i]
+            j = i
+            while j >= gap and keys[order[j - gap]] < keys[item]:
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = item
+        gap //= 3
+
+
+@leaf
+def sort_layer(graph: Graph, k: int, reach: Reach) -> None:
+    """Sort the states of layer k by f."""
+    begin = layer_begin(graph, k)
+    width = layer_end(graph, k) - begin
+    for i in range(width):
+        reach.keys[i] = reach.value[begin + i]
+    sort_descending(reach.keys, reach.order, width)
+
+
+@leaf
+def sort_row(graph: Graph, r: int, reach: Reach) -> None:
+    """Sort the successors of one row by f."""
+    size = row_size(graph, r)
+    for j in range(size):
+        reach.keys[j] = reach.value[successor_of(graph, r, j)]
+    sort_descending(reach.keys, reach.order, size)
+
+
+@leaf
+def fill_box(
+    graph: Graph, r: int, rows: TransitionSet, value: Floats, order: NDArray[np.int64]
+) -> float:
+    """max <p, value> over a box row: a fractional knapsack."""
+    begin = row_begin(graph, r)
+    total = row_dot(graph, r, rows.lower, value)
+    left = rows.slack[r]
+    for i in range(row_size(graph, r)):
+        j = order[i]
+        best = value[successor_of(graph, r, j)]
+        if left <= 0.0 or best <= 0.0:
+            break
+        take = min(left, rows.upper[begin + j] - rows.lower[begin + j])
+        total += take * best
+        left -= take
+    return total
+
+
+@leaf
+def shift_ball(
+    graph: Graph, r: int, rows: TransitionSet, value: Floats, order: NDArray[np.int64]
+) -> float:
+    """max <p, value> over an L1 ball row: half the width moves from the worst to the best state."""
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    total = row_dot(graph, r, rows.lower, value)
+    j = order[0]
+    left = min(0.5 * rows.width[r], 1.0 - rows.lower[begin + j])
+    total += left * value[successor_of(graph, r, j)]
+    for back in range(size - 1):
+        j = order[size - 1 - back]
+        if left <= 0.0:
+            break
+        take = min(left, rows.lower[begin + j])
+        total -= take * value[successor_of(graph, r, j)]
+        left -= take
+    return total
+
+
+@leaf
+def best_row(graph: Graph, r: int, k: int, rows: TransitionSet, reach: Reach) -> float:
+    """max <p, f> over the row's set, for a row of layer k.
+
+    The next layer is sorted already, unless the row has a declared support: then it is sorted here.
+    """
+    kind = rows.kind[r]
+    if kind == FIXED:
+        return row_dot(graph, r, rows.lower, reach.value)
+    width = layer_end(graph, k + 1) - layer_begin(graph, k + 1)
+    if row_size(graph, r) < width:
+        sort_row(graph, r, reach)
+    if kind == SIMPLEX:
+        return reach.value[successor_of(graph, r, reach.order[0])]
+    if kind == BOX:
+        return fill_box(graph, r, rows, reach.value, reach.order)
+    return shift_ball(graph, r, rows, reach.value, reach.order)
+
+
+@leaf
+def chance_of_one(graph: Graph, r: int, target: int, rows: TransitionSet) -> float:
+    """The largest p(target) over the row's set: the same with f the indicator of one state."""
+    size = row_size(graph, r)
+    position = -1
+    if graph.scattered[r]:
+        for j in range(size):
+            if successor_of(graph, r, j) == target:
+                position = j
+    else:
+        position = target - successor_of(graph, r, 0)
+    if position < 0 or position >= size:
+        return 0.0
+    e = row_begin(graph, r) + position
+    kind = rows.kind[r]
+    if kind == SIMPLEX:
+        return 1.0
+    if kind == BOX:
+        return min(rows.upper[e], rows.lower[e] + rows.slack[r])
+    if kind == BALL:
+        return min(1.0, rows.lower[e] + 0.5 * rows.width[r])
+    return rows.lower[e]
+
+
+@kernel
+def largest_reach(
+    graph: Graph, target: int, k: int, policy: Floats, rows: TransitionSet, reach: Reach
+) -> float:
+    """max over the set of q(target), for a state of layer k."""
+    if k == 0:
+        return 1.0
+    for back in range(k):
+        here = k - 1 - back
+        if back > 0:
+            sort_layer(graph, here + 1, reach)
+        for y in range(layer_begin(graph, here), layer_end(graph, here)):
+            total = 0.0
+            for r in range(y * graph.n_actions, (y + 1) * graph.n_actions):
+                weight = linear(policy[r])
+                if weight > 0.0:
+                    if back == 0:
+                        total += weight * chance_of_one(graph, r, target, rows)
+                    else:
+                        total += weight * best_row(graph, r, here, rows, reach)
+            reach.value[y] = total
+    return min(reach.value[0], 1.0)
+
+
+@kernel
+def upper_occupancies(
+    graph: Graph, policy: Floats, rows: TransitionSet, reach: Reach, out: Floats
+) -> None:
+    """u(x, a) for every pair."""
+    for k in range(n_layers(graph)):
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            bound = largest_reach(graph, x, k, policy, rows, reach)
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                out[r] = linear(policy[r]) * bound

@@ -1,0 +1,264 @@
+"""The shape of a layered MDP: layers, actions and declared successors.
+
+All index arithmetic of the package lives here.  Three flat orders are used everywhere below the
+public API (the paper's symbols in brackets):
+
+* states  ``x = 0 .. n_states - 1``, layer after layer, the terminal state last        [X]
+* rows    ``r = x * n_actions + a`` for every state except the terminal one           [(x, a)]
+* entries ``e = row_start[r] .. row_start[r + 1]``, the declared successors of a row  [(x, a, x')]
+
+Users see *tables*: lists over layers ``k = 0 .. L - 1`` of float64 arrays, a pair table with
+arrays of shape ``(n_k, A)``, a triple table with arrays of shape ``(n_k, A, n_{k+1})``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.kernels.graph import Graph
+from advmdp.support import (
+    checked_count,
+    checked_sizes,
+    checked_support,
+    reachable,
+    refuse_too_many,
+)
+
+Floats = NDArray[np.float64]
+Table = list[Floats]
+
+
+class Layout:
+    """Layers, actions and the possible successors of every (state, action).
+
+    Parameters
+    ----------
+    layer_sizes
+        ``(n_0, ..., n_L)``; the first and the last layer have one state.
+    n_actions
+        The same number of actions in every state.
+    successors
+        Optional declared support, one array per layer ``k < L``: either booleans of shape
+        ``(n_k, A, n_{k+1})`` or state numbers of shape ``(n_k, A, m)`` padded with -1.
+        By default every state of the next layer is possible.  States that the support cannot
+        reach are pruned; ``original_state[k][i]`` is the declared number of the i-th kept state.
+
+    >>> layout = Layout(layer_sizes=(1, 3, 3, 1), n_actions=2)
+    >>> layout.n_layers, layout.n_states, layout.n_rows, layout.n_entries
+    (3, 8, 14, 30)
+    """
+
+    def __init__(
+        self,
+        layer_sizes: Sequence[int],
+        n_actions: int,
+        successors: Sequence[Any] | None = None,
+    ) -> None:
+        self.declared_sizes = checked_sizes(layer_sizes)
+        self.n_actions = checked_count(n_actions, "n_actions")
+        self.n_layers = len(self.declared_sizes) - 1
+        self.is_dense = successors is None
+        if successors is None:
+            self.layer_sizes = self.declared_sizes
+            self.original_state = [np.arange(n) for n in self.declared_sizes]
+        else:
+            masks = checked_support(successors, self.declared_sizes, self.n_actions)
+            self.original_state = reachable(masks)
+            self.layer_sizes = tuple(len(kept) for kept in self.original_state)
+        self.n_states = sum(self.layer_sizes)
+        self.n_rows = (self.n_states - 1) * self.n_actions
+        self.layer_start = np.concatenate([[0], np.cumsum(self.layer_sizes)]).astype(np.int64)
+        if successors is None:
+            self._index_dense()
+        else:
+            self._index_sparse(masks)
+        self.n_entries = int(self.row_start[-1])
+        self.row_layer = np.repeat(
+            np.arange(self.n_layers), [n * self.n_actions for n in self.layer_sizes[:-1]]
+        )
+
+    # ------------------------------------------------------------------ construction
+
+    def _index_dense(self) -> None:
+        sizes, n_actions = self.layer_sizes, self.n_actions
+        n_entries = sum(n * n_actions * m for n, m in pairwise(sizes))
+        refuse_too_many(n_entries)
+        rows = [n * n_actions for n in sizes[:-1]]
+        row_size = np.repeat(np.array(sizes[1:]), rows)
+        self.row_start = np.concatenate([[0], np.cumsum(row_size)]).astype(np.int64)
+        self.first_successor = np.repeat(self.layer_start[1:-1], rows)
+        self.successor = np.zeros(0, dtype=np.int64)
+
+    def _index_sparse(self, masks: list[NDArray[np.bool_]]) -> None:
+        successor, row_size, first = [], [], []
+        for k, mask in enumerate(masks):
+            here, there = self.original_state[k], self.original_state[k + 1]
+            rows = mask[here][:, :, there].reshape(-1, len(there))
+            size = rows.sum(axis=1)
+            targets = np.nonzero(rows)[1]
+            begin = np.concatenate([[0], np.cumsum(size)])[:-1]
+            # a row whose successors are consecutive needs no index table in the kernels
+            contiguous = rows.shape[1] - rows[:, ::-1].argmax(1) - rows.argmax(1) == size
+            first.append(np.where(contiguous, targets[begin] + self.layer_start[k + 1], -1))
+            successor.append(targets + self.layer_start[k + 1])
+            row_size.append(size)
+        refuse_too_many(sum(len(s) for s in successor))
+        self.successor = np.concatenate(successor).astype(np.int64)
+        self.row_start = np.concatenate([[0], np.cumsum(np.concatenate(row_size))]).astype(np.int64)
+        self.first_successor = np.concatenate(first).astype(np.int64)
+
+    def graph(self) -> Graph:
+        """The index arrays in the form that the kernels take."""
+        scattered = self.first_successor < 0
+        return Graph(
+            n_actions=self.n_actions,
+            layer_start=self.layer_start.astype(np.uint32),
+            row_start=self.row_start.astype(np.uint32),
+            first=np.where(scattered, 0, self.first_successor).astype(np.uint32),
+            scattered=scattered.astype(np.uint8),
+            successor=self.successor.astype(np.uint32),
+        )
+
+    # ------------------------------------------------------------------ places and names
+
+    def layer_rows(self, k: int) -> slice:
+        """The rows of layer ``k``."""
+        start = self.layer_start
+        return slice(int(start[k]) * self.n_actions, int(start[k + 1]) * self.n_actions)
+
+    def layer_entries(self, k: int) -> slice:
+        """The entries of layer ``k``."""
+        rows = self.layer_rows(k)
+        return slice(int(self.row_start[rows.start]), int(self.row_start[rows.stop]))
+
+    def row_sizes(self) -> NDArray[np.int64]:
+        """The number of declared successors of every row."""
+        return np.diff(self.row_start)
+
+    def entry_rows(self) -> NDArray[np.int64]:
+        """The row of every entry."""
+        return np.repeat(np.arange(self.n_rows), self.row_sizes())
+
+    def entry_successors(self) -> NDArray[np.int64]:
+        """The successor state of every entry (flat state number)."""
+        if not self.is_dense:
+            return self.successor
+        offset = np.arange(self.n_entries) - np.repeat(self.row_start[:-1], self.row_sizes())
+        return np.repeat(self.first_successor, self.row_sizes()) + offset
+
+    def name_of_row(self, r: int) -> str:
+        """A row in the user's terms, for messages."""
+        k = int(self.row_layer[r])
+        state, action = divmod(int(r), self.n_actions)
+        original = self.original_state[k][state - int(self.layer_start[k])]
+        return f"layer {k}, state {original}, action {action}"
+
+    # ------------------------------------------------------------------ tables <-> flat vectors
+
+    def flat_pairs(self, table: Any, name: str = "table") -> Floats:
+        """A pair table (or a flat vector over rows) as a new flat vector, checked."""
+        return self._flatten(table, name, pairs=True)
+
+    def flat_triples(self, table: Any, name: str = "table") -> Floats:
+        """A triple table (or a flat vector over entries) as a new flat vector, checked.
+
+        Values outside the declared support must be zero.
+        """
+        return self._flatten(table, name, pairs=False)
+
+    def pairs(self, flat: Floats) -> Table:
+        """A flat vector over rows as a pair table (views)."""
+        return [flat[self.layer_rows(k)].reshape(-1, self.n_actions) for k in range(self.n_layers)]
+
+    def triples(self, flat: Floats) -> Table:
+        """A flat vector over entries as a triple table; zero outside the declared support."""
+        tables = []
+        for k in range(self.n_layers):
+            shape = (self.layer_sizes[k] * self.n_actions, self.layer_sizes[k + 1])
+            entries = self.layer_entries(k)
+            if self.is_dense:
+                dense = flat[entries].reshape(shape)
+            else:
+                dense = np.zeros(shape, dtype=flat.dtype)
+                dense[self._sparse_index(k)] = flat[entries]
+            tables.append(dense.reshape(-1, self.n_actions, shape[1]))
+        return tables
+
+    def _sparse_index(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        entries, rows = self.layer_entries(k), self.layer_rows(k)
+        row = np.repeat(np.arange(rows.stop - rows.start), self.row_sizes()[rows])
+        return row, self.successor[entries] - int(self.layer_start[k + 1])
+
+    def _flatten(self, table: Any, name: str, *, pairs: bool) -> Floats:
+        size = self.n_rows if pairs else self.n_entries
+        if isinstance(table, np.ndarray) and table.ndim == 1 and table.dtype != object:
+            if table.shape != (size,):
+                raise InvalidInput(f"{name}: a flat vector needs {size} values, got {table.size}")
+            flat = table.astype(np.float64)
+        else:
+            if not isinstance(table, Sequence | np.ndarray) or len(table) != self.n_layers:
+                raise InvalidInput(
+                    f"{name}: give a list of {self.n_layers} arrays, one per layer but the last"
+                )
+            parts = [self._layer_part(table[k], k, name, pairs) for k in range(self.n_layers)]
+            flat = np.concatenate(parts)
+        if not np.isfinite(flat).all():
+            place = int(np.flatnonzero(~np.isfinite(flat))[0])
+            row = place if pairs else int(np.searchsorted(self.row_start, place, "right")) - 1
+            raise InvalidInput(
+                f"{name}: {flat[place]} at {self.name_of_row(row)}; use finite values"
+            )
+        return flat
+
+    def _layer_part(self, array: Any, k: int, name: str, pairs: bool) -> Floats:
+        try:
+            array = np.asarray(array, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"{name}: layer {k} is not an array of numbers") from None
+        shape: tuple[int, ...] = (self.layer_sizes[k], self.n_actions)
+        declared: tuple[int, ...] = (self.declared_sizes[k], self.n_actions)
+        if not pairs:
+            shape += (self.layer_sizes[k + 1],)
+            declared += (self.declared_sizes[k + 1],)
+        if array.shape == declared and declared != shape:
+            array = array[self.original_state[k]]
+            if not pairs:
+                array = array[:, :, self.original_state[k + 1]]
+        if array.shape != shape:
+            raise InvalidInput(f"{name}: layer {k} has shape {array.shape}, expected {declared}")
+        if pairs or self.is_dense:
+            return np.ravel(array)
+        rows = array.reshape(-1, shape[2])
+        index = self._sparse_index(k)
+        outside = rows.copy()
+        outside[index] = 0.0
+        if outside.any():
+            row = int(np.nonzero(outside.any(axis=1))[0][0]) + self.layer_rows(k).start
+            raise InvalidInput(
+                f"{name}: non-zero outside the declared successors at {self.name_of_row(row)}; "
+                "add the successor to the layout or set the value to zero"
+            )
+        return np.asarray(rows[index], dtype=np.float64)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Layout):
+            return NotImplemented
+        return (
+            self.layer_sizes == other.layer_sizes
+            and self.n_actions == other.n_actions
+            and np.array_equal(self.row_start, other.row_start)
+            and np.array_equal(self.entry_successors(), other.entry_successors())
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.layer_sizes, self.n_actions, self.n_entries))
+
+    def __repr__(self) -> str:
+        support = "" if self.is_dense else f", {self.n_entries} declared triples"
+        return f"Layout(layer_sizes={self.layer_sizes}, n_actions={self.n_actions}{support})"

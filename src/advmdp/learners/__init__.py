@@ -1,0 +1,1 @@
+"""Learners: recipes made of steps.  They never import ``advmdp.world``."""

@@ -1,0 +1,107 @@
+"""The contract of a learner, and the feedback it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.layout import Floats, Layout, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One episode as the learner sees it (bandit feedback, Protocol 1 of the paper).
+
+    ``states`` are x_0 .. x_L numbered within their layers, ``actions`` a_0 .. a_{L-1}, ``losses``
+    the losses of the L visited pairs.
+    """
+
+    states: Sequence[int] | NDArray[np.integer[Any]]
+    actions: Sequence[int] | NDArray[np.integer[Any]]
+    losses: Sequence[float] | Floats
+
+
+class Steps(NamedTuple):
+    """A checked trajectory in flat numbers."""
+
+    states: NDArray[np.int64]
+    path: NDArray[np.int64]
+    losses: Floats
+
+
+class CompiledLoop(NamedTuple):
+    """How ``play`` runs a built-in learner without leaving compiled code.
+
+    ``kernel(graph, world, program, ledger, start, stop, *state)`` returns the first episode that is
+    not finished; ``finish(states, path)`` completes it on the safe path, or raises with the
+    learner as it was.
+    """
+
+    kernel: Callable[..., int]
+    state: tuple[Any, ...]
+    finish: Callable[[NDArray[np.int64], NDArray[np.int64]], None]
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """Anything with a policy that can be told what happened."""
+
+    def policy(self) -> Table:
+        """pi_t of the coming episode: a pair table of action probabilities."""
+        ...
+
+    def update(self, trajectory: Trajectory) -> None:
+        """Learn from one episode played with ``policy()``."""
+        ...
+
+
+def check_trajectory(layout: Layout, trajectory: Trajectory) -> Steps:
+    """Flat numbers of a trajectory, or a one-line error that names the step."""
+    n_layers = layout.n_layers
+    states = _numbers(trajectory.states, n_layers + 1, "states")
+    actions = _numbers(trajectory.actions, n_layers, "actions")
+    losses = np.asarray(trajectory.losses, dtype=np.float64)
+    if losses.shape != (n_layers,):
+        raise InvalidInput(f"trajectory: {n_layers} losses needed, got shape {losses.shape}")
+    for k in range(n_layers + 1):
+        if not 0 <= states[k] < layout.layer_sizes[k]:
+            raise InvalidInput(
+                f"trajectory: state {states[k]} at step {k} is outside layer {k}, "
+                f"which has states 0..{layout.layer_sizes[k] - 1}"
+            )
+    for k in range(n_layers):
+        if not 0 <= actions[k] < layout.n_actions:
+            raise InvalidInput(
+                f"trajectory: action {actions[k]} at step {k} is not in 0..{layout.n_actions - 1}"
+            )
+        if not 0.0 <= losses[k] <= 1.0:
+            raise InvalidInput(
+                f"trajectory: loss {losses[k]} at step {k} is outside [0, 1]; rescale the losses"
+            )
+    flat_states = states + layout.layer_start[:-1]
+    path = flat_states[:-1] * layout.n_actions + actions
+    if not layout.is_dense:
+        _check_support(layout, path, flat_states)
+    return Steps(flat_states, path, losses)
+
+
+def _numbers(values: Any, size: int, name: str) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.shape != (size,) or array.dtype.kind not in "iu":
+        raise InvalidInput(f"trajectory: {name} needs {size} whole numbers, got {values!r}")
+    return array.astype(np.int64)
+
+
+def _check_support(layout: Layout, path: NDArray[np.int64], states: NDArray[np.int64]) -> None:
+    for k, row in enumerate(path):
+        begin, end = layout.row_start[row], layout.row_start[row + 1]
+        if states[k + 1] not in layout.successor[begin:end]:
+            raise InvalidInput(
+                f"trajectory: step {k} went from {layout.name_of_row(int(row))} to state "
+                f"{states[k + 1] - layout.layer_start[k + 1]}, which the layout does not declare"
+            )

@@ -1,0 +1,44 @@
+"""Parameters as the theorems prescribe them."""
+
+from __future__ import annotations
+
+import math
+
+from advmdp.errors import InvalidInput
+from advmdp.layout import Layout
+
+
+def checked_horizon(n_episodes: int) -> int:
+    """T, a whole number of at least 1."""
+    if not isinstance(n_episodes, int) or isinstance(n_episodes, bool) or n_episodes < 1:
+        raise InvalidInput(f"n_episodes: {n_episodes!r} is not a whole number of at least 1")
+    return n_episodes
+
+
+def checked_delta(delta: float) -> float:
+    """The confidence parameter, strictly between 0 and 1."""
+    if not 0.0 < delta < 1.0:
+        raise InvalidInput(f"delta: {delta!r} is not strictly between 0 and 1")
+    return float(delta)
+
+
+def checked_rate(value: float, name: str, *, zero_allowed: bool = False) -> float:
+    """A finite positive number (or zero, where that makes sense)."""
+    if not (0.0 < value < math.inf) and not (zero_allowed and value == 0.0):
+        raise InvalidInput(f"{name}: {value!r} must be finite and positive")
+    return float(value)
+
+
+def uob_reps_rate(layout: Layout, n_episodes: int, delta: float) -> float:
+    """eta = gamma = sqrt(L ln(L |X| |A| / delta) / (T |X| |A|)), Theorem 3 of the paper.
+
+    |X| counts every state, the first and the last included.
+    """
+    pairs = layout.n_states * layout.n_actions
+    log_term = math.log(layout.n_layers * pairs / delta)
+    return math.sqrt(layout.n_layers * log_term / (n_episodes * pairs))
+
+
+def width_log_term(layout: Layout, n_episodes: int, delta: float) -> float:
+    """ln(T |X| |A| / delta), the logarithm in the confidence widths, Eq. (width)."""
+    return math.log(n_episodes * layout.n_states * layout.n_actions / delta)

@@ -1,0 +1,205 @@
+"""The only episode loop: a learner against a world, with exact accounting.
+
+``play`` runs built-in learners and loss processes in compiled code, everything else through the
+two methods of the ``Learner`` protocol.  Both use the same kernels and the same counter-based
+random numbers: same seed, same trajectories, same figures.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.evaluation.account import Checkpoint
+from advmdp.evaluation.invariants import InvariantChecker
+from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
+from advmdp.kernels.episode import (
+    World,
+    note_belief,
+    note_estimates,
+    note_projection,
+    open_episode,
+)
+from advmdp.learners.base import Learner, Trajectory
+from advmdp.learners.tuning import checked_horizon
+from advmdp.steps.upper_occupancy import checked_policy
+from advmdp.world.loss_streams import LossProcess, LossStream
+from advmdp.world.mdp import LayeredMDP
+from advmdp.world.seeds import seed_words
+
+SLICE_SECONDS = 0.2  # how long compiled code runs before Python looks up
+
+
+class Progress(NamedTuple):
+    """What ``play(progress=...)`` reports."""
+
+    episodes: int
+    episodes_per_second: float
+    account: Checkpoint
+    epoch: int | None
+
+
+def play(
+    mdp: LayeredMDP,
+    losses: LossProcess,
+    learner: Learner,
+    n_episodes: int,
+    seed: int = 0,
+    *,
+    checkpoints: Any = None,
+    check: bool = False,
+    compiled: bool | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Run:
+    """Play episodes and account for them exactly.
+
+    Parameters
+    ----------
+    mdp, losses
+        The world: the true transition, and a process from ``advmdp.losses``.
+    learner
+        Anything with ``policy()`` and ``update(trajectory)``.
+    seed
+        Fixes losses and trajectories.  Two learners with one seed meet the same random numbers.
+    checkpoints
+        Numbers of episodes at which the account is taken; log-spaced by default.
+    check
+        Verify the invariants of the algorithm in every episode (slow; UOB-REPS only).
+    compiled
+        None: compiled code where possible.  False: the protocol loop.  True: insist.
+    progress
+        Called a few times a second with a ``Progress``.
+
+    >>> import advmdp as am
+    >>> mdp = am.families.random_mdp((1, 2, 2, 1), 2, seed=0)
+    >>> mean = [np.full((n, 2), [0.2, 0.8]) for n in (1, 2, 2)]
+    >>> learner = am.UOBREPS(mdp.layout, n_episodes=2000)
+    >>> run = am.play(mdp, am.losses.Stochastic(mean), learner, n_episodes=2000, seed=1)
+    >>> bool(run.regret[-1] < 0.2 * 2000 * 3 * 0.6)
+    True
+    >>> bool(np.allclose(run.decomposition.total(), run.regret))
+    True
+    """
+    checked_horizon(n_episodes)
+    points = checked_checkpoints(checkpoints, n_episodes)
+    layout = mdp.layout
+    if getattr(learner, "layout", layout) != layout:
+        raise InvalidInput("play: learner and MDP have different layouts; build both on mdp.layout")
+    planned = getattr(learner, "n_episodes", None)
+    if planned is not None and learner.episodes + n_episodes > planned:  # type: ignore[attr-defined]
+        raise InvalidInput(
+            f"play: {n_episodes} episodes, but the learner was made for n_episodes={planned}"
+        )
+    stream = losses.begin(layout, seed)
+    stream.check_length(n_episodes)
+    can_compile = hasattr(learner, "compiled_loop") and stream.program is not None and not check
+    if compiled and not can_compile:
+        raise InvalidInput(
+            "play: no compiled loop for this learner or loss process, or check=True; "
+            "leave compiled=None"
+        )
+    world = World(np.array(mdp.flat), *seed_words(seed))
+    recorder = Recorder(mdp, learner)
+    loop = _compiled if can_compile and compiled is not False else _protocol
+    begin = time.perf_counter()
+    loop(world, stream, learner, recorder, points, _Reporter(recorder, progress, begin), check)
+    return recorder.run(time.perf_counter() - begin, compiled=loop is _compiled)
+
+
+class _Reporter:
+    """Turns the loop's position into ``Progress``, a few times a second at most."""
+
+    def __init__(
+        self, recorder: Recorder, callback: Callable[[Progress], None] | None, begin: float
+    ) -> None:
+        self._recorder, self._callback, self._begin = recorder, callback, begin
+        self._next = begin
+
+    def __call__(self, episodes: int, *, last: bool = False) -> None:
+        now = time.perf_counter()
+        if self._callback is None or (now < self._next and not last):
+            return
+        self._next = now + SLICE_SECONDS / 2
+        rate = episodes / max(now - self._begin, 1e-9)
+        epoch = getattr(self._recorder.learner, "epoch", None)
+        self._callback(Progress(episodes, rate, self._recorder.stock(), epoch))
+
+
+def _compiled(
+    world: World,
+    stream: LossStream,
+    learner: Any,
+    recorder: Recorder,
+    points: NDArray[np.int64],
+    report: _Reporter,
+    check: bool,
+) -> None:
+    """Slices of compiled episodes between checkpoints, each a fraction of a second long."""
+    graph = recorder.mdp.layout.graph()
+    ledger = recorder.ledger
+    loop = learner.compiled_loop()
+    done, size = 0, 16
+    for point in points:
+        while done < point:
+            stop = min(int(point), done + size)
+            begin = time.perf_counter()
+            reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
+            if reached < stop:  # the fast path could not certify this episode's projection
+                loop.finish(ledger.states, ledger.path)
+                note_projection(learner.last_projection, ledger)
+                reached += 1
+            elif time.perf_counter() - begin < SLICE_SECONDS / 2:
+                size *= 2
+            done = reached
+            report(done, last=done == points[-1])
+        recorder.record(done)
+
+
+def _protocol(
+    world: World,
+    stream: LossStream,
+    learner: Any,
+    recorder: Recorder,
+    points: NDArray[np.int64],
+    report: _Reporter,
+    check: bool,
+) -> None:
+    """One episode at a time through ``policy()`` and ``update()``."""
+    layout = recorder.mdp.layout
+    graph = layout.graph()
+    ledger = recorder.ledger
+    offsets = layout.layer_start[:-1]
+    estimates = hasattr(learner, "last_path")
+    checker = InvariantChecker(learner) if check else None
+    done = 0
+    for point in points:
+        while done < point:
+            policy = checked_policy(layout, learner.policy())
+            if checker:
+                checker.before()
+            ledger.losses[:] = stream.table(done)
+            open_episode(graph, world, policy, done, ledger)
+            if estimates:
+                note_belief(graph, learner.measure, ledger)
+            learner.update(
+                Trajectory(
+                    states=ledger.states - offsets,
+                    actions=ledger.path % layout.n_actions,
+                    losses=ledger.path_losses.copy(),
+                )
+            )
+            if estimates:
+                note_estimates(learner.last_path, ledger)
+                if learner.moved:
+                    note_projection(learner.last_projection, ledger)
+            if checker:
+                checker.after(ledger.path, ledger.path_losses)
+            stream.observe(ledger.path, ledger.path_losses)
+            done += 1
+            report(done, last=done == points[-1])
+        recorder.record(done)

@@ -1,0 +1,166 @@
+"""Sets of transition functions: the box set of the paper, the L1 ball, a known transition.
+
+Each is a product over pairs (x, a) of sets of distributions over the successors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.kernels.rows import BALL, BOX, FIXED, SIMPLEX, TransitionSet
+from advmdp.layout import Floats, Layout, Table
+
+SUM_TOLERANCE = 1e-9
+
+
+class ConfidenceSet:
+    """What projections and upper occupancy bounds are taken over."""
+
+    def __init__(self, layout: Layout, rows: TransitionSet) -> None:
+        self.layout = layout
+        self.rows = rows
+
+
+class BoxSet(ConfidenceSet):
+    """Distributions with ``lower <= p <= upper`` for every triple, Eq. (confidence_set).
+
+    >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=1)
+    >>> box = BoxSet.from_counts(layout, [np.array([[900.0]]), np.array([[450.0], [450.0]])],
+    ...     [np.array([[[450.0, 450.0]]]), np.array([[[450.0]], [[450.0]]])], log_term=10.0)
+    >>> box.upper[0].round(3)
+    array([[[0.701, 0.701]]])
+    """
+
+    def __init__(self, layout: Layout, lower: Any, upper: Any) -> None:
+        low = layout.flat_triples(lower, "lower")
+        high = layout.flat_triples(upper, "upper")
+        _refuse(layout, (low < 0) | (high > 1) | (low > high), "0 <= lower <= upper <= 1")
+        start = layout.row_start[:-1]
+        low_sum, high_sum = np.add.reduceat(low, start), np.add.reduceat(high, start)
+        empty = (low_sum > 1 + SUM_TOLERANCE) | (high_sum < 1 - SUM_TOLERANCE)
+        if empty.any():
+            row = int(np.flatnonzero(empty)[0])
+            raise InvalidInput(
+                f"box set: no distribution fits the bounds at {layout.name_of_row(row)} "
+                f"(they sum to {low_sum[row]:.6g} and {high_sum[row]:.6g}); widen them around 1"
+            )
+        vacuous = np.logical_and.reduceat((low == 0) & (high == 1), start)
+        kind = np.where(vacuous | (layout.row_sizes() == 1), SIMPLEX, BOX).astype(np.uint8)
+        width = np.full(layout.n_rows, 2.0)
+        super().__init__(layout, TransitionSet(kind, low, high, width, 1.0 - low_sum))
+
+    @classmethod
+    def from_counts(cls, layout: Layout, visits: Any, transitions: Any, log_term: float) -> BoxSet:
+        """The empirical Bernstein set of the paper, Eq. (width).
+
+        ``visits`` is the pair table N, ``transitions`` the triple table M, ``log_term`` stands for
+        ln(T |X| |A| / delta).
+        """
+        pairs, centre = _empirical(layout, visits, transitions)
+        row = layout.entry_rows()
+        scale = _checked_log_term(log_term) / np.maximum(1.0, pairs - 1.0)[row]
+        width = 2.0 * np.sqrt(centre * scale) + 14.0 / 3.0 * scale
+        return cls(layout, np.maximum(0.0, centre - width), np.minimum(1.0, centre + width))
+
+    @property
+    def lower(self) -> Table:
+        """Lower bounds, a triple table."""
+        return self.layout.triples(self.rows.lower)
+
+    @property
+    def upper(self) -> Table:
+        """Upper bounds, a triple table."""
+        return self.layout.triples(self.rows.upper)
+
+
+class L1Set(ConfidenceSet):
+    """Distributions with ``|p - centre|_1 <= width`` for every pair: the supplement's set."""
+
+    def __init__(self, layout: Layout, centre: Any, width: Any) -> None:
+        middle = layout.flat_triples(centre, "centre")
+        radius = layout.flat_pairs(width, "width")
+        _check_distributions(layout, middle, "centre")
+        if (radius < 0).any():
+            row = int(np.flatnonzero(radius < 0)[0])
+            raise InvalidInput(f"width: negative at {layout.name_of_row(row)}; use 0 or more")
+        whole = (radius >= 2.0) | (layout.row_sizes() == 1)
+        kind = np.where(whole, SIMPLEX, BALL)
+        kind = np.where((radius == 0.0) & ~whole, FIXED, kind).astype(np.uint8)
+        rows = TransitionSet(
+            kind, middle, np.zeros(0), np.minimum(radius, 2.0), np.zeros(layout.n_rows)
+        )
+        super().__init__(layout, rows)
+
+    @classmethod
+    def from_counts(cls, layout: Layout, visits: Any, transitions: Any, log_term: float) -> L1Set:
+        """Radius sqrt(2 n ln(.) / N) around the empirical transition; everything where N = 0."""
+        pairs, centre = _empirical(layout, visits, transitions)
+        size = layout.row_sizes().astype(np.float64)
+        width = np.sqrt(2.0 * size * _checked_log_term(log_term) / np.maximum(1.0, pairs))
+        never = pairs == 0
+        centre = np.where(never[layout.entry_rows()], (1.0 / size)[layout.entry_rows()], centre)
+        return cls(layout, centre, np.minimum(np.where(never, 2.0, width), 2.0))
+
+
+class KnownTransition(ConfidenceSet):
+    """A set of one element."""
+
+    def __init__(self, layout: Layout, transitions: Any) -> None:
+        chance = layout.flat_triples(transitions, "transitions")
+        _check_distributions(layout, chance, "transitions")
+        kind = np.where(layout.row_sizes() == 1, SIMPLEX, FIXED).astype(np.uint8)
+        rows = TransitionSet(
+            kind, chance, np.zeros(0), np.zeros(layout.n_rows), np.zeros(layout.n_rows)
+        )
+        super().__init__(layout, rows)
+
+
+class AnyTransition(ConfidenceSet):
+    """Every transition function: the set of the first epoch."""
+
+    def __init__(self, layout: Layout) -> None:
+        from advmdp.steps.workspace import all_transitions
+
+        super().__init__(layout, all_transitions(layout))
+
+
+def _refuse(layout: Layout, wrong: NDArray[np.bool_], rule: str) -> None:
+    if wrong.any():
+        row = int(layout.entry_rows()[np.flatnonzero(wrong)[0]])
+        raise InvalidInput(f"box set: bounds must keep {rule}; see {layout.name_of_row(row)}")
+
+
+def _check_distributions(layout: Layout, flat: Floats, name: str) -> None:
+    total = np.add.reduceat(flat, layout.row_start[:-1])
+    smallest = np.minimum.reduceat(flat, layout.row_start[:-1])
+    wrong = (abs(total - 1.0) > SUM_TOLERANCE) | (smallest < 0)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise InvalidInput(
+            f"{name}: {layout.name_of_row(row)} is not a distribution (sum {total[row]:.9g}, "
+            f"smallest {smallest[row]:.3g}); make it non-negative and sum to one"
+        )
+
+
+def _checked_log_term(log_term: float) -> float:
+    if not (0.0 <= log_term < np.inf):
+        raise InvalidInput(f"log_term: {log_term!r} must be finite and not negative")
+    return float(log_term)
+
+
+def _empirical(layout: Layout, visits: Any, transitions: Any) -> tuple[Floats, Floats]:
+    pairs = layout.flat_pairs(visits, "visits")
+    triples = layout.flat_triples(transitions, "transitions")
+    total = np.add.reduceat(triples, layout.row_start[:-1])
+    wrong = (total != pairs) | (np.minimum.reduceat(triples, layout.row_start[:-1]) < 0)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise InvalidInput(
+            f"transitions: counts at {layout.name_of_row(row)} sum to {total[row]:g}, "
+            f"visits say {pairs[row]:g}; count every visit's successor once"
+        )
+    return pairs, triples / np.maximum(1.0, pairs)[layout.entry_rows()]

@@ -1,0 +1,106 @@
+"""The mirror-descent step: KL projection onto the measures whose transition lies in a set.
+
+    argmin over q in Delta(P) of D(q || weights),          Eq. (project_update)
+
+solved through the dual in beta (see ``advmdp.kernels.dual``) and certified: the result is exactly
+feasible, and its duality gap says how far from optimal it can be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.kernels import projection as kernel
+from advmdp.kernels.weights import divergence, load_weights
+from advmdp.layout import Layout, Table
+from advmdp.steps.confidence import ConfidenceSet
+from advmdp.steps.occupancy import join
+from advmdp.steps.workspace import is_wide, new_measure, new_solver
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A certified projection."""
+
+    occupancy: Table
+    """The projected measure, a triple table; its flow is conserved to rounding."""
+    flow_residual: float
+    """Largest |inflow - outflow| of the dual solution, before the exact finish."""
+    divergence: float
+    """D(occupancy || weights), Eq. (KL)."""
+    dual_value: float
+    """The dual value: a lower bound on every feasible divergence."""
+    duality_gap: float
+    """divergence - dual_value, computed without cancellation."""
+    iterations: int
+    evaluations: int
+    products: int
+    """Hessian-vector products (wide layers only)."""
+    safe_path: bool
+    """Whether the slow path in logarithms was needed."""
+    converged: bool
+
+
+class Projector:
+    """A projection with its work space, to be used many times on one layout."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._graph = layout.graph()
+        self._wide = is_wide(layout)
+        self._solver = new_solver(layout)
+        self._measure = new_measure(layout)
+
+    def project(self, weights: Any, confidence: ConfidenceSet) -> Projection:
+        """The KL projection of positive weights; raises ``UncertifiedStep`` rather than guess."""
+        layout, graph, solver, measure = self.layout, self._graph, self._solver, self._measure
+        if confidence.layout is not layout and confidence.layout != layout:
+            raise InvalidInput("project: the set belongs to another layout; build both on one")
+        flat = layout.flat_triples(weights, "weights")
+        if not flat.min() > 0.0:
+            row = int(layout.entry_rows()[np.flatnonzero(flat <= 0)[0]])
+            raise InvalidInput(
+                f"weights: not positive at {layout.name_of_row(row)}; "
+                "a triple that cannot happen is left out of the layout's successors"
+            )
+        solver.dual.holding[:] = 0
+        log_layers = load_weights(graph, flat, confidence.rows, measure, solver.dual.gain)
+        certified = kernel.project(graph, measure, confidence.rows, solver, self._wide)
+        if not certified:
+            certified = kernel.project_safely(graph, measure, confidence.rows, solver, self._wide)
+        residual, gap, value = (float(figure) for figure in solver.figures)
+        if not certified:
+            raise UncertifiedStep(
+                f"projection: flow residual {residual:.1e} after {solver.report[0]} iterations; "
+                "check that the set is not empty and that the weights span fewer magnitudes"
+            )
+        linear_part = float(flat.sum()) - layout.n_layers
+        return Projection(
+            occupancy=layout.triples(join(layout, *measure)),
+            flow_residual=residual,
+            divergence=divergence(graph, measure, flat) + linear_part,
+            dual_value=linear_part - value - log_layers,
+            duality_gap=gap,
+            iterations=int(solver.report[kernel.ITERATIONS]),
+            evaluations=int(solver.report[kernel.EVALUATIONS]),
+            products=int(solver.report[kernel.PRODUCTS]),
+            safe_path=bool(solver.report[kernel.SAFE]),
+            converged=True,
+        )
+
+
+def project(weights: Any, confidence: ConfidenceSet) -> Projection:
+    """The KL projection of positive weights onto the measures of a set.
+
+    >>> from advmdp.steps.confidence import AnyTransition
+    >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=1)
+    >>> weights = [np.array([[[1.0, 3.0]]]), np.array([[[3.0]], [[1.0]]])]
+    >>> result = project(weights, AnyTransition(layout))
+    >>> result.occupancy[0].round(6), result.converged
+    (array([[[0.5, 0.5]]]), True)
+    """
+    return Projector(confidence.layout).project(weights, confidence)

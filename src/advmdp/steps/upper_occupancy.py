@@ -1,0 +1,42 @@
+"""Upper occupancy bounds u(x, a) = max over the set of q^{P,pi}(x, a), Eq. (UOB)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from advmdp.errors import InvalidInput
+from advmdp.kernels.upper_occupancy import upper_occupancies
+from advmdp.layout import Floats, Layout, Table
+from advmdp.steps.confidence import ConfidenceSet
+from advmdp.steps.workspace import new_reach
+
+
+def checked_policy(layout: Layout, policy: Any) -> Floats:
+    """A pair table of action probabilities as a flat vector."""
+    flat = layout.flat_pairs(policy, "policy")
+    total = flat.reshape(-1, layout.n_actions).sum(axis=1)
+    wrong = (abs(total - 1.0) > 1e-9) | (flat.reshape(-1, layout.n_actions).min(axis=1) < 0)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0]) * layout.n_actions
+        place = layout.name_of_row(row).rsplit(",", 1)[0]
+        raise InvalidInput(f"policy: {place} is not a distribution over actions; normalise it")
+    return flat
+
+
+def upper_occupancy(policy: Any, confidence: ConfidenceSet) -> Table:
+    """COMP-UOB (Algorithm 2) for every pair at once.
+
+    >>> from advmdp.steps.confidence import AnyTransition
+    >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
+    >>> uniform = [np.full((1, 2), 0.5), np.full((2, 2), 0.5)]
+    >>> upper_occupancy(uniform, AnyTransition(layout))[1]  # some transition surely leads there
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    layout = confidence.layout
+    out = np.zeros(layout.n_rows)
+    flat = checked_policy(layout, policy)
+    upper_occupancies(layout.graph(), flat, confidence.rows, new_reach(layout), out)
+    return layout.pairs(out)

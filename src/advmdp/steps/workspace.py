@@ -1,0 +1,90 @@
+"""Arrays for the kernels: the only place that allocates them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from advmdp.kernels.conjugate import Vectors
+from advmdp.kernels.dual import Dual, Measure
+from advmdp.kernels.projection import Blocks, Solver
+from advmdp.kernels.rows import SIMPLEX, TransitionSet
+from advmdp.kernels.upper_occupancy import Reach
+from advmdp.layout import Floats, Layout
+
+# Layers up to this width form and factor their Hessian blocks; wider ones use conjugate gradients.
+# (At width 10 the two are level, at 30 conjugate gradients are twice as fast.)
+NARROW = 12
+
+
+def is_wide(layout: Layout) -> bool | None:
+    """True for conjugate gradients, None for blocks: the kernels' ``wide`` argument."""
+    return True if max(layout.layer_sizes) > NARROW else None
+
+
+def new_solver(layout: Layout) -> Solver:
+    """Work space of the projection: one table of triples, and a byte for each triple."""
+    n_states, n_rows, n_entries = layout.n_states, layout.n_rows, layout.n_entries
+    sizes = layout.layer_sizes
+
+    def states() -> Floats:
+        return np.zeros(n_states)
+
+    def rows() -> Floats:
+        return np.zeros(n_rows)
+
+    dual = Dual(
+        beta=states(),
+        tilt=states(),
+        inflow=states(),
+        free_inflow=states(),
+        outflow=states(),
+        row_mass=rows(),
+        share=rows(),
+        gain=rows(),
+        scale=np.ones(n_rows),
+        holding=np.zeros(n_rows, dtype=np.uint8),
+        group_mass=np.zeros(2 * n_rows),
+        log_scale=np.zeros(2 * n_rows),
+        work=np.zeros(n_entries),
+        group=np.zeros(n_entries, dtype=np.uint8),
+        log_total=states(),
+        free_sum=states(),
+        other_sum=states(),
+        near=np.zeros(max(sizes)),
+    )
+    n_diagonal = n_coupling = 0
+    if not is_wide(layout):
+        n_diagonal = sum(n * n for n in sizes[1:-1])
+        n_coupling = sum(n * m for n, m in pairwise(sizes[1:-1]))
+    return Solver(
+        dual=dual,
+        vectors=Vectors(*(states() for _ in Vectors._fields)),
+        blocks=Blocks(diagonal=np.zeros(n_diagonal), coupling=np.zeros(n_coupling)),
+        report=np.zeros(4, dtype=np.int64),
+        figures=np.zeros(3),
+    )
+
+
+def new_measure(layout: Layout) -> Measure:
+    """An occupancy measure to be filled."""
+    return Measure(np.zeros(layout.n_entries), np.zeros(layout.n_rows), np.zeros(layout.n_states))
+
+
+def new_reach(layout: Layout) -> Reach:
+    """Work space of the upper occupancy bounds."""
+    widest = max(layout.layer_sizes)
+    return Reach(np.zeros(layout.n_states), np.zeros(widest), np.zeros(widest, dtype=np.int64))
+
+
+def all_transitions(layout: Layout) -> TransitionSet:
+    """The first epoch's set: every transition function, as boxes [0, 1]."""
+    n_rows, n_entries = layout.n_rows, layout.n_entries
+    return TransitionSet(
+        kind=np.full(n_rows, SIMPLEX, dtype=np.uint8),
+        lower=np.zeros(n_entries),
+        upper=np.ones(n_entries),
+        width=np.full(n_rows, 2.0),
+        slack=np.ones(n_rows),
+    )

@@ -1,0 +1,1 @@
+"""What a learner may not see: the true transition and the loss process."""

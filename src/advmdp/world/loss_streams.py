@@ -1,0 +1,127 @@
+"""What a loop needs from a loss process, and the stream that all built-in processes share.
+
+A *process* is frozen configuration: it can be written down, reused and shared between runs.  A
+*stream* is one run of it: it belongs to a layout and a seed and carries the little state there is.
+Every stream follows the same order in episode t: ``table(t)``, then the trajectory is drawn, then
+``observe(rows, losses)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.kernels.losses import LossProgram, fill_losses, observe_path
+from advmdp.layout import Floats, Layout
+from advmdp.world.seeds import seed_words
+
+Integers = NDArray[np.int64]
+State = dict[str, NDArray[Any]]
+
+
+class LossStream(Protocol):
+    """One run of a loss process."""
+
+    @property
+    def program(self) -> LossProgram | None:
+        """The same losses for the compiled loop; None if only Python can produce them."""
+
+    @property
+    def words(self) -> tuple[int, int]:
+        """The seed words that the programme is run with."""
+
+    def check_length(self, n_episodes: int) -> None:
+        """Refuse a run that is longer than the process can serve."""
+
+    def table(self, episode: int) -> Floats:
+        """The losses of all rows in ``episode`` (0, 1, ...), as a new flat vector."""
+
+    def observe(self, rows: Integers, losses: Floats) -> None:
+        """Take note of the rows played and the losses suffered in the episode just ended."""
+
+    def state(self) -> State:
+        """A copy of everything that changes from episode to episode."""
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what ``state`` returned."""
+
+
+class LossProcess(Protocol):
+    """Frozen configuration of a loss process."""
+
+    def begin(self, layout: Layout, seed: int | np.random.SeedSequence) -> LossStream:
+        """Start a run: check every table against the layout and return a fresh stream."""
+
+
+class ProgramStream:
+    """A stream that runs a ``LossProgram``: the Python loop and the compiled one share it."""
+
+    def __init__(
+        self,
+        program: LossProgram,
+        seed: int | np.random.SeedSequence,
+        length: int | None = None,
+    ) -> None:
+        self.program = program
+        self.words = seed_words(seed)
+        self._length = length
+
+    def check_length(self, n_episodes: int) -> None:
+        if self._length is not None and n_episodes > self._length:
+            raise InvalidInput(
+                f"losses: {self._length} recorded episodes cannot serve {n_episodes}; "
+                "play fewer or set repeat=True"
+            )
+
+    def table(self, episode: int) -> Floats:
+        self.check_length(episode + 1)
+        out = np.empty(self.program.tables.shape[1])
+        fill_losses(self.program, *self.words, episode, out)
+        return out
+
+    def observe(self, rows: Integers, losses: Floats) -> None:
+        observe_path(self.program, rows)
+
+    def state(self) -> State:
+        return {"pressure": self.program.pressure.copy()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        pressure = np.asarray(state["pressure"], dtype=np.float64)
+        if pressure.shape != self.program.pressure.shape:
+            raise InvalidInput(
+                f"losses: the saved state is for {pressure.size} pairs, "
+                f"the layout has {self.program.pressure.size}; restore into the same layout"
+            )
+        self.program.pressure[:] = pressure
+
+
+def loss_program(
+    kind: int,
+    tables: Floats,
+    *,
+    period: int = 1,
+    turn: int = 0,
+    noisy: bool = False,
+    marks: Integers | None = None,
+    strength: float = 0.0,
+    memory: float = 0.0,
+) -> LossProgram:
+    """A programme with fresh state; arguments that a kind does not read keep their defaults.
+
+    Types are the same for every process, so that the kernels are compiled once.
+    """
+    return LossProgram(
+        kind=kind,
+        tables=np.ascontiguousarray(tables, dtype=np.float64),
+        period=period,
+        turn=turn,
+        noisy=int(noisy),
+        marks=np.zeros(0, dtype=np.int64) if marks is None else marks,
+        strength=strength,
+        memory=memory,
+        pressure=np.zeros(tables.shape[1]),
+    )

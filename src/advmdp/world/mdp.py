@@ -1,0 +1,92 @@
+"""The true transition of a layered MDP, validated once and never changed again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from advmdp.errors import InvalidInput
+from advmdp.layout import Floats, Layout, Table
+from advmdp.world.checks import unit_pairs
+
+ROW_SUM_TOLERANCE = 1e-9
+
+
+class LayeredMDP:
+    """A layout together with its transition ``P(x' | x, a)``.
+
+    Parameters
+    ----------
+    layout
+        Layers, actions and declared successors.
+    transitions
+        A triple table, arrays of shape ``(n_k, A, n_{k+1})`` for ``k = 0 .. L - 1``, or a flat
+        vector over entries.  Every row is a probability distribution; a row sum may miss one by
+        1e-9 and is then divided out.
+    natural_loss
+        Optional pair table of mean losses in [0, 1] that makes the MDP a known benchmark; the
+        constructors of ``advmdp.world.families`` provide it.  Nothing uses it unasked: hand it to
+        a loss process, for instance ``Stochastic(mdp.natural_loss)``.
+
+    Attributes
+    ----------
+    flat
+        The transition as a read-only flat vector over entries.
+
+    >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
+    >>> mdp = LayeredMDP(layout, [[[[0.9, 0.1], [0.2, 0.8]]], [[[1.0], [1.0]], [[1.0], [1.0]]]])
+    >>> mdp
+    LayeredMDP(Layout(layer_sizes=(1, 2, 1), n_actions=2))
+    >>> mdp.transitions[0][0, 1]
+    array([0.2, 0.8])
+    """
+
+    def __init__(
+        self, layout: Layout, transitions: Any, *, natural_loss: Any | None = None
+    ) -> None:
+        if not isinstance(layout, Layout):
+            raise InvalidInput(f"layout: give an advmdp Layout, not {type(layout).__name__}")
+        self.layout = layout
+        self.flat = _checked_rows(layout, transitions)
+        self.flat.flags.writeable = False
+        self.natural_loss: Table | None = None
+        if natural_loss is not None:
+            flat_loss = unit_pairs(layout, natural_loss, "natural_loss")
+            flat_loss.flags.writeable = False
+            self.natural_loss = layout.pairs(flat_loss)
+
+    @property
+    def transitions(self) -> Table:
+        """The transition as a triple table; zero outside the declared support."""
+        return self.layout.triples(self.flat)
+
+    def __repr__(self) -> str:
+        loss = "" if self.natural_loss is None else ", with a natural loss"
+        return f"LayeredMDP({self.layout!r}{loss})"
+
+
+def _checked_rows(layout: Layout, transitions: Any) -> Floats:
+    flat = layout.flat_triples(transitions, "transitions")
+    if flat.min() < 0.0:
+        entry = int(flat.argmin())
+        row = int(np.searchsorted(layout.row_start, entry, "right")) - 1
+        raise InvalidInput(
+            f"transitions: negative probability {flat[entry]} at {layout.name_of_row(row)}; "
+            "use values of at least zero"
+        )
+    sums = np.add.reduceat(flat, layout.row_start[:-1])
+    wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InvalidInput(
+            f"transitions: probabilities sum to {sums[row]} at {layout.name_of_row(row)}; "
+            "divide the row by its sum"
+        )
+    # Rows that are right up to rounding stay untouched, so that a stored transition read back
+    # gives the same bits again.
+    sizes = layout.row_sizes()
+    rounding = sizes * np.finfo(np.float64).eps
+    divisor = np.where(np.abs(sums - 1.0) > rounding, sums, 1.0)
+    normalised: Floats = flat / np.repeat(divisor, sizes)
+    return normalised

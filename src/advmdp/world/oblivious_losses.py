@@ -1,0 +1,245 @@
+"""Loss processes that are fixed in advance: they do not look at what the learner does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from advmdp.errors import InvalidInput
+from advmdp.kernels.losses import CYCLE, DRIFT, MAJORITY, MARKED
+from advmdp.layout import Layout
+from advmdp.world.checks import unit_number, unit_pairs, unit_tables, whole_number
+from advmdp.world.loss_streams import ProgramStream, loss_program
+from advmdp.world.seeds import generator
+
+Seed = int | np.random.SeedSequence
+
+
+def keep_copy(process: object, *names: str) -> None:
+    """Detach a process from the arrays of its caller, so that nobody can change it later."""
+    for name in names:
+        object.__setattr__(process, name, deepcopy(getattr(process, name)))
+
+
+@dataclass(frozen=True, eq=False)
+class Stochastic:
+    """Coin flips with fixed means, fresh for every pair and every episode.
+
+    ``l_t(x, a) ~ Bernoulli(mean(x, a))``, independent over t, x and a.
+
+    >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
+    >>> stream = Stochastic([[[0.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]]).begin(layout, seed=0)
+    >>> stream.table(0)[:2]
+    array([0., 1.])
+    """
+
+    mean: Any = field(repr=False)
+
+    def __post_init__(self) -> None:
+        keep_copy(self, "mean")
+
+    def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
+        tables = unit_pairs(layout, self.mean, "mean")[np.newaxis]
+        return ProgramStream(loss_program(CYCLE, tables, noisy=True), seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Switching:
+    """One table after the other, each for ``period`` episodes, then again from the first.
+
+    ``mean_t = tables[(t // period) mod K]`` for t = 0, 1, ...; with ``noisy`` these are the means
+    of coin flips, otherwise the losses themselves.
+
+    >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
+    >>> stream = Switching([[[[0.0, 1.0]]], [[[1.0, 0.0]]]], period=2).begin(layout, seed=0)
+    >>> [stream.table(t)[0].item() for t in range(6)]
+    [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]
+    """
+
+    tables: Sequence[Any] = field(repr=False)
+    period: int
+    noisy: bool = False
+
+    def __post_init__(self) -> None:
+        whole_number(self.period, "period")
+        keep_copy(self, "tables")
+
+    def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
+        tables = unit_tables(layout, self.tables, "tables")
+        program = loss_program(CYCLE, tables, period=self.period, noisy=self.noisy)
+        return ProgramStream(program, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Majority:
+    """Mostly the usual losses; every period ends with a stretch of adverse ones.
+
+    With ``m = floor(adverse_share * period)`` the table of episode t is ``usual`` if
+    ``t mod period < period - m`` and ``adverse`` otherwise.  The adverse stretch comes last, so
+    that no prefix of the sequence holds more than its share of adverse episodes.
+
+    The sequence is built to have one best fixed policy that a learner must not be talked out of.
+    For ``Majority.against(usual)``, where ``adverse = 1 - usual``, this is certain: after n usual
+    and m adverse episodes a policy with expected usual loss v has suffered ``(n - m) v + m L``,
+    and ``n > m`` for every prefix because ``adverse_share < 1/2``.  So the policies are ranked as
+    by the usual table after every episode (in expectation over the coins, if ``noisy``).  For
+    another ``adverse`` table the best fixed policy is that of ``(period - m) usual + m adverse``
+    at the end of every period.
+
+    >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
+    >>> process = Majority.against([[[0.2, 0.7]]], period=5, adverse_share=0.4, noisy=False)
+    >>> [process.begin(layout, seed=0).table(t)[0].item() for t in range(6)]
+    [0.2, 0.2, 0.2, 0.8, 0.8, 0.2]
+    """
+
+    usual: Any = field(repr=False)
+    adverse: Any = field(repr=False)
+    period: int = 100
+    adverse_share: float = 0.3
+    noisy: bool = True
+
+    def __post_init__(self) -> None:
+        whole_number(self.period, "period")
+        if unit_number(self.adverse_share, "adverse_share") >= 0.5:
+            raise InvalidInput(
+                f"adverse_share: {self.adverse_share!r} leaves no majority; use less than 0.5"
+            )
+        if self.n_adverse == 0:
+            raise InvalidInput(
+                f"adverse_share: {self.adverse_share!r} of a period of {self.period} is no whole "
+                "episode; use a longer period or a larger share"
+            )
+        keep_copy(self, "usual", "adverse")
+
+    @classmethod
+    def against(
+        cls, usual: Any, period: int = 100, adverse_share: float = 0.3, noisy: bool = True
+    ) -> Majority:
+        """Reverse every preference in the adverse stretch: ``adverse = 1 - usual``."""
+        adverse: Any
+        try:
+            if isinstance(usual, np.ndarray) and usual.ndim == 1 and usual.dtype != object:
+                adverse = 1.0 - usual
+            else:
+                adverse = [1.0 - np.asarray(layer, dtype=np.float64) for layer in usual]
+        except (TypeError, ValueError):
+            raise InvalidInput("usual: give a pair table, one array for each layer") from None
+        return cls(usual, adverse, period, adverse_share, noisy)
+
+    @property
+    def n_adverse(self) -> int:
+        """Adverse episodes in each period."""
+        return int(self.adverse_share * self.period + 1e-9)  # 0.29 * 100 is 28.999...
+
+    def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
+        tables = [
+            unit_pairs(layout, self.usual, "usual"),
+            unit_pairs(layout, self.adverse, "adverse"),
+        ]
+        turn = self.period - self.n_adverse
+        program = loss_program(
+            MAJORITY, np.stack(tables), period=self.period, turn=turn, noisy=self.noisy
+        )
+        return ProgramStream(program, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Drifting:
+    """A smooth move from one table to another and back, once in every period.
+
+    ``mean_t = start + s_t (end - start)`` with ``s_t = w^2 (3 - 2 w)`` and w the triangle wave that
+    is 0 at t = 0 and 1 half a period later.
+
+    >>> layout = Layout(layer_sizes=(1, 1), n_actions=1)
+    >>> stream = Drifting([[[0.0]]], [[[1.0]]], period=8).begin(layout, seed=0)
+    >>> [stream.table(t).item() for t in range(5)]
+    [0.0, 0.15625, 0.5, 0.84375, 1.0]
+    """
+
+    start: Any = field(repr=False)
+    end: Any = field(repr=False)
+    period: int
+    noisy: bool = False
+
+    def __post_init__(self) -> None:
+        whole_number(self.period, "period", least=2)
+        keep_copy(self, "start", "end")
+
+    def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
+        tables = [unit_pairs(layout, self.start, "start"), unit_pairs(layout, self.end, "end")]
+        program = loss_program(DRIFT, np.stack(tables), period=self.period, noisy=self.noisy)
+        return ProgramStream(program, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Corrupted:
+    """Coin flips with fixed means, except in ``n_corrupted`` episodes at random places.
+
+    The places are a uniformly random subset of the first ``n_episodes`` episodes, drawn from the
+    process's own ``seed``: they are the same in every run.  In them the means are those of
+    ``corrupted_table``.
+
+    >>> layout = Layout(layer_sizes=(1, 1), n_actions=1)
+    >>> process = Corrupted([[[0.0]]], [[[1.0]]], n_corrupted=3, n_episodes=50, seed=1)
+    >>> stream = process.begin(layout, seed=0)
+    >>> sum(stream.table(t).item() for t in range(50))
+    3.0
+    """
+
+    mean: Any = field(repr=False)
+    corrupted_table: Any = field(repr=False)
+    n_corrupted: int
+    n_episodes: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_episodes, "n_episodes")
+        if whole_number(self.n_corrupted, "n_corrupted", least=0) > self.n_episodes:
+            raise InvalidInput(
+                f"n_corrupted: {self.n_corrupted} exceeds the {self.n_episodes} episodes; "
+                "corrupt fewer or play more"
+            )
+        generator(self.seed)
+        keep_copy(self, "mean", "corrupted_table")
+
+    def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
+        tables = [
+            unit_pairs(layout, self.mean, "mean"),
+            unit_pairs(layout, self.corrupted_table, "corrupted_table"),
+        ]
+        places = generator(self.seed).choice(self.n_episodes, self.n_corrupted, replace=False)
+        marks = np.sort(places).astype(np.int64)
+        return ProgramStream(loss_program(MARKED, np.stack(tables), noisy=True, marks=marks), seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """Recorded losses, one table for each episode, exactly as given.
+
+    ``tables`` is an array of shape ``(T', R)`` (flat vectors over rows) or a sequence of pair
+    tables.  A run of more than T' episodes is refused unless ``repeat`` is set, which starts over.
+
+    >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
+    >>> stream = Replayed(np.array([[0.1, 0.2], [0.3, 0.4]])).begin(layout, seed=0)
+    >>> stream.table(1)
+    array([0.3, 0.4])
+    >>> stream.check_length(3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    advmdp.errors.InvalidInput: losses: 2 recorded episodes cannot serve 3; ...
+    """
+
+    tables: Any = field(repr=False)
+    repeat: bool = False
+
+    def __post_init__(self) -> None:
+        keep_copy(self, "tables")
+
+    def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
+        tables = unit_tables(layout, self.tables, "tables")
+        length = None if self.repeat else len(tables)
+        return ProgramStream(loss_program(CYCLE, tables), seed, length)

@@ -1,0 +1,170 @@
+"""Loss processes that look at what the learner did: in the past, never in the episode at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.kernels.losses import CYCLE
+from advmdp.layout import Floats, Layout
+from advmdp.world.checks import unit_number, unit_pairs
+from advmdp.world.loss_streams import Integers, ProgramStream, State, loss_program
+from advmdp.world.oblivious_losses import Seed, keep_copy
+from advmdp.world.seeds import seed_words
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptive:
+    """Makes expensive what the learner has played much lately.
+
+    ``mean_t(x, a) = min(1, base(x, a) + strength * pressure_t(x, a))`` with ``pressure_0 = 0`` and
+    ``pressure_{t+1} = memory * pressure_t + (1 - memory) * [(x, a) was played in episode t]``,
+    an average over about ``1 / (1 - memory)`` episodes, always in [0, 1].  With ``noisy`` these
+    are the means of coin flips.
+
+    >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
+    >>> stream = Adaptive([[[0.25, 0.25]]], strength=0.5, memory=0.5).begin(layout, seed=0)
+    >>> stream.table(0)
+    array([0.25, 0.25])
+    >>> stream.observe(np.array([1]), np.array([0.25]))
+    >>> stream.table(1)
+    array([0.25, 0.5 ])
+    """
+
+    base: Any = field(repr=False)
+    strength: float = 0.5
+    memory: float = 0.99
+    noisy: bool = False
+
+    def __post_init__(self) -> None:
+        unit_number(self.strength, "strength")
+        unit_number(self.memory, "memory", below_one=True)
+        keep_copy(self, "base")
+
+    def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
+        tables = unit_pairs(layout, self.base, "base")[np.newaxis]
+        program = loss_program(
+            CYCLE,
+            tables,
+            noisy=self.noisy,
+            strength=float(self.strength),
+            memory=float(self.memory),
+        )
+        return ProgramStream(program, seed)
+
+
+class PlayedEpisode(NamedTuple):
+    """What happened in one past episode, layer after layer."""
+
+    states: Integers  # (L,), numbered within their layer
+    actions: Integers  # (L,)
+    losses: Floats  # (L,)
+
+
+class History(Sequence[PlayedEpisode]):
+    """The past episodes, oldest first; a window that shows them but does not let them change."""
+
+    def __init__(self, layout: Layout, rows: list[Integers], losses: list[Floats]) -> None:
+        self._layout = layout
+        self._rows = rows
+        self._losses = losses
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> PlayedEpisode: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[PlayedEpisode]: ...
+
+    def __getitem__(self, index: int | slice) -> PlayedEpisode | list[PlayedEpisode]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        flat_states, actions = np.divmod(self._rows[index], self._layout.n_actions)
+        states = flat_states - self._layout.layer_start[:-2]
+        return PlayedEpisode(states, actions, self._losses[index].copy())
+
+    def __iter__(self) -> Iterator[PlayedEpisode]:
+        return (self[i] for i in range(len(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Custom:
+    """Losses written by the user: any function of the episode and of the past.
+
+    ``function(episode, history)`` returns the pair table of episode 0, 1, ...; ``history[t]``
+    holds the ``states``, ``actions`` and ``losses`` of the earlier episode t.  Every table is
+    checked before anything is done with it.  The function should keep no state of its own, or a
+    resumed run cannot repeat it.  Python calls it in every episode, so the compiled loop is not
+    available.
+
+    >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
+    >>> def punish_repetition(episode, history):
+    ...     table = np.zeros((1, 2))
+    ...     if history:
+    ...         table[0, history[-1].actions[0]] = 1.0
+    ...     return [table]
+    >>> stream = Custom(punish_repetition).begin(layout, seed=0)
+    >>> stream.table(0)
+    array([0., 0.])
+    >>> stream.observe(np.array([1]), np.array([0.0]))
+    >>> stream.table(1)
+    array([0., 1.])
+    """
+
+    function: Callable[[int, History], Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidInput("function: give a callable function(episode, history)")
+
+    def begin(self, layout: Layout, seed: Seed) -> CustomStream:
+        return CustomStream(self.function, layout, seed)
+
+
+class CustomStream:
+    """A stream that asks a Python function; its state is the history."""
+
+    program = None
+
+    def __init__(self, function: Callable[[int, History], Any], layout: Layout, seed: Seed) -> None:
+        self.words = seed_words(seed)
+        self._function = function
+        self._layout = layout
+        self._rows: list[Integers] = []
+        self._losses: list[Floats] = []
+
+    def check_length(self, n_episodes: int) -> None:
+        """A function can serve any number of episodes."""
+
+    def table(self, episode: int) -> Floats:
+        history = History(self._layout, self._rows, self._losses)
+        given = self._function(episode, history)
+        return unit_pairs(self._layout, given, f"losses of episode {episode}")
+
+    def observe(self, rows: Integers, losses: Floats) -> None:
+        self._rows.append(np.array(rows, dtype=np.int64))
+        self._losses.append(np.array(losses, dtype=np.float64))
+
+    def state(self) -> State:
+        shape = (len(self._rows), self._layout.n_layers)
+        return {
+            "rows": np.array(self._rows, dtype=np.int64).reshape(shape),
+            "losses": np.array(self._losses, dtype=np.float64).reshape(shape),
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        rows, losses = state["rows"], state["losses"]
+        if rows.shape != losses.shape or rows.shape[1:] != (self._layout.n_layers,):
+            raise InvalidInput(
+                f"losses: the saved history has shape {rows.shape}, "
+                f"the layout {self._layout.n_layers} layers; restore into the same layout"
+            )
+        self._rows = list(np.array(rows, dtype=np.int64))
+        self._losses = list(np.array(losses, dtype=np.float64))

@@ -1,0 +1,1 @@
+"""Slow, obviously right oracles; nothing here imports the package under test."""

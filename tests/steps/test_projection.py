@@ -1,0 +1,199 @@
+"""The projection of Eq. (11), against other solvers and in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import advmdp as am
+from tests.reference.conic import project_conic, project_conic_l1
+from tests.reference.instances import (
+    Instance,
+    box_from_counts,
+    instances,
+    modest,
+    random_instance,
+    random_kernel,
+)
+from tests.reference.linear_programs import cheapest_measure
+from tests.reference.reduced_dual import project_reduced, project_reduced_l1
+from tests.reference.seed_dual import project_seed_dual
+from tests.reference.tables import (
+    Table,
+    divergence,
+    greatest_difference,
+    occupancy,
+)
+from tests.steps.sets import KINDS, layout_of, set_of
+
+SHAPES = [(1, 3, 1), (1, 3, 3, 1), (1, 2, 4, 2, 1)]
+
+
+# ---------------------------------------------------------------- against other solvers
+
+
+@given(case=instances())
+@modest
+def test_box_against_the_exact_oracle(case: Instance) -> None:
+    lower, upper = case.box()
+    result = am.project(case.weights, am.BoxSet(layout_of(case), lower, upper))
+    expected = project_reduced(case.weights, lower, upper)
+    assert greatest_difference(result.occupancy, expected) <= 1e-9
+
+
+@given(case=instances(widest=3, longest=3))
+@modest
+def test_l1_against_the_exact_oracle(case: Instance) -> None:
+    centre, width = case.ball()
+    result = am.project(case.weights, am.L1Set(layout_of(case), centre, width))
+    expected = project_reduced_l1(case.weights, centre, width)
+    assert greatest_difference(result.occupancy, expected) <= 1e-9
+
+
+@pytest.mark.parametrize("log_term", [0.02, 0.5, 8.0])
+@pytest.mark.parametrize("sizes", SHAPES)
+def test_box_against_conic_solver_and_the_papers_dual(
+    sizes: tuple[int, ...], log_term: float
+) -> None:
+    case = random_instance(11, sizes=sizes, most_visits=20_000, log_term=log_term, tilt=2.0)
+    lower, upper = case.box()
+    result = am.project(case.weights, am.BoxSet(layout_of(case), lower, upper))
+    conic = project_conic(case.weights, lower, upper)
+    assert result.divergence == pytest.approx(divergence(conic, case.weights), abs=1e-9)
+    assert greatest_difference(result.occupancy, conic) <= 1e-5  # the conic solver's accuracy
+    paper = project_seed_dual(case.weights, lower, upper)
+    assert result.dual_value == pytest.approx(paper.value, abs=1e-9)
+    assert greatest_difference(result.occupancy, paper.occupancy) <= 1e-6
+
+
+@pytest.mark.parametrize("log_term", [0.02, 0.5])
+@pytest.mark.parametrize("sizes", SHAPES)
+def test_l1_against_conic_solver(sizes: tuple[int, ...], log_term: float) -> None:
+    case = random_instance(12, sizes=sizes, most_visits=20_000, log_term=log_term, tilt=2.0)
+    centre, width = case.ball()
+    result = am.project(case.weights, am.L1Set(layout_of(case), centre, width))
+    conic = project_conic_l1(case.weights, centre, width)
+    assert result.divergence == pytest.approx(divergence(conic, case.weights), abs=1e-9)
+    assert greatest_difference(result.occupancy, conic) <= 1e-5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_known_kernel_against_the_exact_oracle(seed: int) -> None:
+    case = random_instance(seed, sizes=(1, 3, 4, 1), tilt=2.0)
+    result = am.project(case.weights, am.KnownTransition(layout_of(case), case.kernel))
+    expected = project_reduced(case.weights, case.kernel, case.kernel)
+    assert greatest_difference(result.occupancy, expected) <= 1e-9
+
+
+def test_known_deterministic_kernel() -> None:
+    # Zeros in the kernel are allowed; every state here is reached by some action.
+    first = np.array([[[1.0, 0.0], [0.0, 1.0]]])
+    second = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]])
+    kernel: Table = [first, second, np.ones((2, 2, 1))]
+    case = random_instance(0, sizes=(1, 2, 2, 1), tilt=2.0)
+    result = am.project(case.weights, am.KnownTransition(layout_of(case), kernel))
+    assert result.converged
+    expected = project_reduced(case.weights, kernel, kernel)
+    assert greatest_difference(result.occupancy, expected) <= 1e-9
+    for layer, row in zip(result.occupancy, kernel, strict=True):
+        assert (layer[row == 0.0] == 0.0).all()
+
+
+def test_declared_support() -> None:
+    case = random_instance(4, sizes=(1, 3, 3, 1), most_visits=2000, log_term=0.2, tilt=2.0)
+    ring = np.eye(3, dtype=bool) | np.roll(np.eye(3, dtype=bool), 1, axis=1)
+    support = [
+        np.ones((1, 2, 3), bool),
+        np.repeat(ring[:, None], 2, axis=1),
+        np.ones((3, 2, 1), bool),
+    ]
+    kernel = [k * s for k, s in zip(case.kernel, support, strict=True)]
+    kernel = [k / k.sum(axis=2, keepdims=True) for k in kernel]
+    rng = case.rng()
+    counts = [
+        rng.multinomial(n.astype(int), k).astype(float)
+        for n, k in zip(case.visits, kernel, strict=True)
+    ]
+    lower, upper = box_from_counts(case.visits, counts, case.log_term)
+    upper = [u * s for u, s in zip(upper, support, strict=True)]
+    weights = [w * s for w, s in zip(case.weights, support, strict=True)]
+
+    layout = am.Layout(layer_sizes=case.sizes, n_actions=2, successors=support)
+    box = am.BoxSet.from_counts(layout, case.visits, counts, case.log_term)
+    assert greatest_difference(box.lower, lower) <= 1e-14
+    assert greatest_difference(box.upper, upper) <= 1e-14
+    result = am.project(weights, box)
+    assert result.converged
+    expected = project_reduced(weights, lower, upper)
+    assert greatest_difference(result.occupancy, expected) <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_first_order_certificate(seed: int) -> None:
+    # q is optimal exactly when no member of the set is cheaper under the cost ln(q / weights).
+    case = random_instance(seed, sizes=(1, 3, 3, 1), most_visits=5000, log_term=0.2, tilt=2.0)
+    lower, upper = case.box()
+    q = am.project(case.weights, am.BoxSet(layout_of(case), lower, upper)).occupancy
+    cost = [np.log(a / w) for a, w in zip(q, case.weights, strict=True)]
+    spent = sum(float((a * c).sum()) for a, c in zip(q, cost, strict=True))
+    assert abs(spent - cheapest_measure(cost, lower, upper)) <= 1e-9
+
+
+# ---------------------------------------------------------------- closed forms
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 1, 1, 1)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_single_state_layers_are_independent(sizes: tuple[int, ...], kind: str) -> None:
+    # No flow can differ and no row has a choice: every layer is normalised by itself.
+    case = random_instance(3, sizes=sizes, n_actions=4, most_visits=500, log_term=0.1, tilt=3.0)
+    result = am.project(case.weights, set_of(case, kind).build(layout_of(case)))
+    expected = [w / w.sum() for w in case.weights]
+    assert greatest_difference(result.occupancy, expected) <= 1e-14
+
+
+def test_one_action_and_a_known_kernel_leave_no_freedom() -> None:
+    case = random_instance(3, sizes=(1, 4, 3, 1), n_actions=1, tilt=3.0)
+    result = am.project(case.weights, am.KnownTransition(layout_of(case), case.kernel))
+    expected = occupancy(case.kernel, [np.ones((n, 1)) for n in case.sizes[:-1]])
+    assert greatest_difference(result.occupancy, expected) <= 1e-12
+
+
+@pytest.mark.parametrize("spread", [1.0, 200.0])
+def test_two_layers_without_observations(spread: float) -> None:
+    # L = 2 and whole simplices: with a(x), b(x) the weights entering and leaving x, minimising
+    # q(x) ln q(x)/a(x) + q(x) ln q(x)/b(x) gives q(x) proportional to sqrt(a(x) b(x)).
+    case = random_instance(8, sizes=(1, 5, 1), n_actions=3, most_visits=0)
+    rng = case.rng()
+    first, second = (10.0 ** rng.uniform(-spread, spread, size=w.shape) for w in case.weights)
+    # With a spread of 1e-200 .. 1e200 the products would overflow: take the roots first.
+    reach = np.sqrt(first.sum(axis=(0, 1))) * np.sqrt(second.sum(axis=(1, 2)))
+    reach /= reach.sum()
+    expected = [
+        first / first.sum(axis=(0, 1)) * reach,
+        second / second.sum(axis=(1, 2), keepdims=True) * reach[:, None, None],
+    ]
+    result = am.project([first, second], set_of(case, "box").build(layout_of(case)))
+    assert result.converged
+    assert greatest_difference(result.occupancy, expected) <= 1e-10
+
+
+def test_a_row_pinned_by_its_bounds() -> None:
+    # L = 2, one action: the only row of layer 0 wants (1/2, 1/2) and may have at most 0.2 of x=0.
+    layout = am.Layout(layer_sizes=(1, 2, 1), n_actions=1)
+    lower: Table = [np.zeros((1, 1, 2)), np.zeros((2, 1, 1))]
+    upper: Table = [np.array([[[0.2, 1.0]]]), np.ones((2, 1, 1))]
+    weights: Table = [np.full((1, 1, 2), 0.5), np.full((2, 1, 1), 0.5)]
+    result = am.project(weights, am.BoxSet(layout, lower, upper))
+    expected: Table = [np.array([[[0.2, 0.8]]]), np.array([[[0.2]], [[0.8]]])]
+    assert greatest_difference(result.occupancy, expected) <= 1e-12
+    kl = 2.0 * (0.2 * np.log(0.4) + 0.8 * np.log(1.6))
+    assert result.divergence == pytest.approx(kl, abs=1e-12)
+
+
+def test_occupancy_measure_is_the_forward_pass() -> None:
+    case = random_instance(5, sizes=(1, 3, 4, 1))
+    kernel = random_kernel(case.rng(), case.sizes, 2)
+    q = am.occupancy_measure(kernel, case.policy, layout_of(case))
+    assert greatest_difference(q, occupancy(kernel, case.policy)) <= 1e-15
