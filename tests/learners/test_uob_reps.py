@@ -31,7 +31,7 @@ def trajectory(episode: Episode) -> am.Trajectory:
 
 def log_term(sizes: tuple[int, ...], n_actions: int, n_episodes: int) -> float:
     """The logarithm of Eq. (6) under EAGER."""
-    return EAGER["log_scale"] * float(np.log(n_episodes * sum(sizes) * n_actions / EAGER["delta"]))
+    return float(EAGER["log_scale"] * np.log(n_episodes * sum(sizes) * n_actions / EAGER["delta"]))
 
 
 # ---------------------------------------------------------------- against the transcription

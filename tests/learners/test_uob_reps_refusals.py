@@ -133,6 +133,6 @@ def test_bad_parameter_is_refused_by_name(name: str, value: float) -> None:
 
 @pytest.mark.parametrize("name", ["eta_scale", "gamma_scale", "log_scale"])
 def test_negative_scale_is_refused_by_name(name: str) -> None:
-    parameters = {"n_episodes": 50, "delta": 0.1, name: -1.0}
+    parameters: dict[str, Any] = {"n_episodes": 50, "delta": 0.1, name: -1.0}
     with pytest.raises(am.InvalidInput, match=name):
         am.UOBREPS(layout(), **parameters)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import advmdp as am
 from tests.reference.instances import Instance, Rng, random_box_member, random_l1_member
 from tests.reference.tables import Table, box_error, l1_error, permute
@@ -41,7 +44,7 @@ class SetOf:
             return l1_error(q, self.first, self.second)
         return box_error(q, self.first, self.second)
 
-    def permuted(self, orders: list) -> SetOf:
+    def permuted(self, orders: list[NDArray[np.int64]]) -> SetOf:
         return SetOf(self.kind, permute(self.first, orders), permute(self.second, orders))
 
 

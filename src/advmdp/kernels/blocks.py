@@ -107,7 +107,7 @@ def add_row_curvature(
         weight = m * dual.near[j]
         group = dual.group[begin + j] if written else 0
         pull = 0.0
-        if group > 0:
+        if group > 0 and weight > 0.0:  # a group of underflowed entries has no mass to share
             diagonal[at + y * n + y] += weight
             pull = weight / dual.group_mass[2 * r + group - 1]
         if graph.scattered[r]:

@@ -41,7 +41,10 @@ IMPLICIT = 0  # scale * p~ * tilt
 WRITTEN = 1  # in work, with groups
 CONSTANT = 2  # p~ itself, whatever beta
 
-SMALLEST = 1e-250  # a row or state normaliser below this goes to the careful evaluation
+# Entries below signed.TINY = 1e-200 weigh nothing on the fast path.  That is right as long as what
+# is left weighs at least this much; otherwise the evaluation is done again in logarithms.
+SMALLEST = 1e-150
+LARGEST = 1e150
 
 
 class Measure(NamedTuple):
@@ -158,7 +161,7 @@ def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual:
     write_weights(begin, size, measure.chance, dual.near, dual.work)
     if kind == BOX:
         c = box_scale(begin, size, dual.work, rows, dual.scale[r])
-        if not (0.0 < c < math.inf):
+        if not (SMALLEST < c < LARGEST):
             return -1.0
         dual.scale[r] = c
         free = clip_box(begin, size, dual.work, dual.group, rows, c)
@@ -169,7 +172,7 @@ def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual:
             return 1.0 / dual.scale[r]
         a = ball_scale(begin, size, dual.work, rows, dual.scale[r], 0.5 * width, True)
         b = ball_scale(begin, size, dual.work, rows, dual.scale[r], 0.5 * width, False)
-        if not (0.0 < a < math.inf and 0.0 < b < math.inf):
+        if not (SMALLEST < a < LARGEST and SMALLEST < b < LARGEST):
             return -1.0
         raised, lowered = clip_ball(begin, size, dual.work, dual.group, rows, a, b)
         set_groups(dual, r, math.log(a), raised, math.log(b), lowered)

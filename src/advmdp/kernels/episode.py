@@ -125,7 +125,7 @@ def play_uob_reps(
         note_estimates(learner.path, ledger)
         observe_path(program, ledger.path)
         if moves:
-            if not project(graph, measure, learner.rows, learner.solver, wide):
+            if not project(graph, measure, learner.rows, learner.solver, wide, None):
                 return episode
             note_projection(learner.solver, ledger)
         settle(learner.visits)

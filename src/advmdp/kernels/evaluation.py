@@ -38,6 +38,8 @@ def sweep_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dua
     """Row oracles and flows of layer k; returns Z_k, or NaN if floats cannot hold it."""
     z = 0.0
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        if not (dual.tilt[x] > SMALLEST):
+            return math.nan
         factor = linear(measure.mass[x]) / dual.tilt[x]
         total = 0.0
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):

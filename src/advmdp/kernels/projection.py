@@ -1,8 +1,8 @@
 """The KL projection: Newton on the dual, certified, and committed only when it has converged.
 
 Start at beta = 0 (the last iterate is nearly feasible: only the visited rows were re-weighted).
-While some state's inflow and outflow differ by more than a factor of ten, scale it:
-``beta(x) += ln(outflow / inflow)``, a quarter of which is guaranteed to decrease G for any convex
+While some state's inflow and outflow differ by more than a factor of ten, scale all of them:
+``beta(x) += ln(outflow / inflow) / 2``, half of which is guaranteed to decrease G for any convex
 row set (the bound e^{b-a} <= (e^{2b} + e^{-2a}) / 2 applied to Z_k).  Otherwise take Newton steps.
 """
 
@@ -83,13 +83,18 @@ def measure_imbalance(dual: Dual, gradient: Floats) -> tuple[float, float, float
 
 @kernel
 def scaling_direction(dual: Dual, direction: Floats) -> None:
+    """Half of ln(outflow / inflow) for every state.
+
+    The outflow falls like e^-beta; the inflow grows like e^beta where rows are free and not at all
+    where they are clipped.  Half the way at least halves the imbalance in both cases.
+    """
     for x in range(direction.shape[0]):
         direction[x] = 0.0
     for x in range(1, direction.shape[0] - 1):
         low = max(dual.inflow[x], 1e-300)
         high = max(dual.outflow[x], 1e-300)
         if max(low, high) > NEGLIGIBLE:
-            direction[x] = math.log(high / low)
+            direction[x] = 0.5 * math.log(high / low)
 
 
 @kernel
@@ -118,19 +123,25 @@ def newton_direction(graph: Graph, measure: Measure, solver: Solver, wide: bool 
 
 
 @kernel
-def minimise(
+def project(
     graph: Graph,
     measure: Measure,
     rows: TransitionSet,
     solver: Solver,
     wide: bool | None,
     in_logs: bool | None,
-    max_iterations: int,
 ) -> bool:
-    """Minimise G from beta = 0; True when the flow balances to the tolerances.
+    """Project ``measure`` onto the set in place; False (and nothing changed) if not certified.
 
-    ``wide`` (conjugate gradients) and ``in_logs`` (safe path) are True or None: see ``evaluate``.
+    ``wide`` (conjugate gradients) and ``in_logs`` (the safe path: slower, nothing overflows) are
+    True or None, see ``evaluate``.
     """
+    for i in range(solver.report.shape[0]):
+        solver.report[i] = 0
+    max_iterations = 60
+    if in_logs is not None:
+        solver.report[SAFE] = 1
+        max_iterations = 2000
     dual = solver.dual
     vectors = solver.vectors
     report = solver.report
@@ -162,6 +173,7 @@ def minimise(
         solver.figures[RESIDUAL] = absolute
         solver.figures[VALUE] = value
         if absolute <= FLOW_TOLERANCE and relative <= RELATIVE_TOLERANCE:
+            solver.figures[GAP] = commit(graph, measure, dual)
             return True
         report[ITERATIONS] += 1
         scaled = ratio > FAR or not trust_newton
@@ -178,30 +190,3 @@ def minimise(
             longest = max(longest, abs(vectors.direction[x]))
         step = min(1.0, (MAX_SCALING if scaled else MAX_NEWTON) / max(longest, 1e-300))
     return False
-
-
-@kernel
-def project(
-    graph: Graph, measure: Measure, rows: TransitionSet, solver: Solver, wide: bool | None
-) -> bool:
-    """Project ``measure`` onto the set in place; False (and nothing changed) if not certified."""
-    for i in range(solver.report.shape[0]):
-        solver.report[i] = 0
-    done = minimise(graph, measure, rows, solver, wide, None, 60)
-    if done:
-        solver.figures[GAP] = commit(graph, measure, solver.dual)
-    return done
-
-
-@kernel
-def project_safely(
-    graph: Graph, measure: Measure, rows: TransitionSet, solver: Solver, wide: bool | None
-) -> bool:
-    """``project`` in logarithms: slower, for what the fast path could not certify."""
-    for i in range(solver.report.shape[0]):
-        solver.report[i] = 0
-    solver.report[SAFE] = 1
-    done = minimise(graph, measure, rows, solver, wide, True, 2000)
-    if done:
-        solver.figures[GAP] = commit(graph, measure, solver.dual)
-    return done

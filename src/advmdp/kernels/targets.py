@@ -61,6 +61,8 @@ def _compile(function: F, *, inline: bool) -> F:
         error_model="numpy",
         fastmath=FAST_MATH,
         forceinline=inline,
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=inline,
         # Kernels never allocate, so nothing needs counting references: with the counting on,
         # atomic increments took two thirds of the time of a narrow row.
         _nrt=False,

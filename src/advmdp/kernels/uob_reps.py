@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .dual import Measure
 from .graph import Floats, Graph
-from .projection import Solver, project, project_safely
+from .projection import Solver, project
 from .rows import TransitionSet
 from .signed import linear
 from .targets import kernel
@@ -97,7 +97,7 @@ def update(
 ) -> bool:
     """One whole update; False when the projection is pending for the safe path."""
     if begin_update(graph, learner, states, path, losses) and not project(
-        graph, learner.measure, learner.rows, learner.solver, wide
+        graph, learner.measure, learner.rows, learner.solver, wide, None
     ):
         return False
     settle(learner.visits)
@@ -107,7 +107,7 @@ def update(
 @kernel
 def finish_safely(graph: Graph, learner: Learner, wide: bool | None) -> bool:
     """The pending projection on the safe path."""
-    if not project_safely(graph, learner.measure, learner.rows, learner.solver, wide):
+    if not project(graph, learner.measure, learner.rows, learner.solver, wide, True):
         return False
     settle(learner.visits)
     return True

@@ -57,10 +57,7 @@ def entry_of(graph: Graph, r: int, state: int) -> int:
 
 @kernel
 def box_bounds(graph: Graph, r: int, visits: Visits, log_term: float, rows: TransitionSet) -> None:
-    """The empirical Bernstein interval of each triple, Eq. (width): N - 1 in both terms.
-
-    A row never visited has width above one, so its bounds come out as [0, 1] by themselves.
-    """
+    """The empirical Bernstein interval of each triple, Eq. (width): N - 1 in both terms."""
     begin = row_begin(graph, r)
     size = row_size(graph, r)
     n = float(visits.pairs[r])

@@ -64,6 +64,7 @@ class BoxSet(ConfidenceSet):
         row = layout.entry_rows()
         scale = _checked_log_term(log_term) / np.maximum(1.0, pairs - 1.0)[row]
         width = 2.0 * np.sqrt(centre * scale) + 14.0 / 3.0 * scale
+        width[(pairs == 0)[row]] = 1.0  # never visited: any transition, however small the log term
         return cls(layout, np.maximum(0.0, centre - width), np.minimum(1.0, centre + width))
 
     @property

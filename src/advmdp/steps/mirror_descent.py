@@ -69,9 +69,10 @@ class Projector:
             )
         solver.dual.holding[:] = 0
         log_layers = load_weights(graph, flat, confidence.rows, measure, solver.dual.gain)
-        certified = kernel.project(graph, measure, confidence.rows, solver, self._wide)
+        rows = confidence.rows
+        certified = kernel.project(graph, measure, rows, solver, self._wide, None)
         if not certified:
-            certified = kernel.project_safely(graph, measure, confidence.rows, solver, self._wide)
+            certified = kernel.project(graph, measure, rows, solver, self._wide, True)
         residual, gap, value = (float(figure) for figure in solver.figures)
         if not certified:
             raise UncertifiedStep(

@@ -1,0 +1,81 @@
+"""``python -m benchmarks [SECTION ...] [--quick]``: measure, print, keep the figures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks import episodes, memory, projections, robustness, scaling, starting
+from benchmarks.machine import describe, load
+from benchmarks.report import Figure, Section, print_grid, print_verdicts
+
+RESULTS = Path(__file__).parent / "results.json"
+
+SECTIONS: dict[str, Callable[..., Section]] = {
+    "starting": starting.run,
+    "episodes": episodes.run,
+    "scaling": scaling.run,
+    "support": episodes.run_sparse,
+    "memory": memory.run,
+    "robustness": robustness.run,
+    "projections": projections.run,
+}
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
+    parser.add_argument("--quick", action="store_true", help="about a minute, rougher figures")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="where the figures are kept")
+    parsed = parser.parse_args()
+    unknown = sorted(set(parsed.sections) - set(SECTIONS))
+    if unknown:
+        parser.error(f"no section {', '.join(unknown)}; choose from {', '.join(SECTIONS)}")
+    return parsed
+
+
+def kept(path: Path, machine: dict[str, Any]) -> dict[str, Any]:
+    """Sections measured earlier on the same machine; a partial run replaces only its own."""
+    if path.exists():
+        stored: dict[str, Any] = json.loads(path.read_text())
+        if stored.get("machine") == machine:
+            return stored
+    return {"machine": machine, "sections": {}}
+
+
+def main() -> int:
+    """Run the sections asked for; the exit status says whether all targets are reached."""
+    chosen = arguments()
+    machine = describe()
+    console = Console(width=max(Console().width, 150))
+    console.print(", ".join(f"{key} {value}" for key, value in machine.items()), highlight=False)
+    console.print("~ marks a measurement during which another process took processor time\n")
+    results = kept(chosen.output, machine)
+    verdicts: list[Figure] = []
+    for name in chosen.sections or SECTIONS:
+        begin = time.perf_counter()
+        section = SECTIONS[name](quick=chosen.quick)
+        for grid in section.grids:
+            print_grid(console, grid)
+        verdicts += section.figures
+        results["sections"][name] = {
+            "when": time.strftime("%Y-%m-%d %H:%M:%S"),
+            "quick": chosen.quick,
+            "seconds": round(time.perf_counter() - begin, 1),
+            "load": load(),
+            **section.as_json(),
+        }
+        chosen.output.write_text(json.dumps(results, indent=1) + "\n")
+    print_verdicts(console, verdicts)
+    return 0 if all(figure.passed is not False for figure in verdicts) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

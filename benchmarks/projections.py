@@ -1,0 +1,152 @@
+"""Our projection against general solvers, on the same instances in the same run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from statistics import median
+
+import advmdp as am
+from benchmarks.instances import (
+    MOMENTS,
+    Accuracy,
+    Instance,
+    instances_of_a_run,
+    judge,
+    share_at_bounds,
+)
+from benchmarks.report import AT_MOST, Figure, Grid, Section, number, seconds
+from benchmarks.rivals import RIVALS, Rival
+from benchmarks.timing import Timing, median_of, rotating, stopwatch
+from benchmarks.worlds import BROAD, MIDDLE, Shape
+
+TARGETS = {MIDDLE: 1000.0, BROAD: 3000.0}
+FLOW_TARGET = 1e-10
+USABLE = 1e-6  # an answer with larger errors in flow, box or divergence is none
+NO_ANSWER = Accuracy(math.inf, math.inf, math.inf, math.inf)
+ERRORS = ("flow", "box", "|dD|", "entries")
+COLUMNS = ("method", "time", "own time", "ratio", "own ratio", *ERRORS, "answers")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method over all instances; ``own`` is the time that a solver reports for itself."""
+
+    name: str
+    total: Sequence[Timing]
+    own: Sequence[float]
+    errors: Sequence[Accuracy]
+    statuses: Sequence[str]
+
+    def usable(self, i: int) -> bool:
+        """Whether instance i was solved."""
+        return max(self.errors[i].flow, self.errors[i].box, self.errors[i].divergence) <= USABLE
+
+    def cells(self, base: Line) -> tuple[str, ...]:
+        """Median times and ratios, worst errors."""
+        total, n = median_of(list(self.total)), len(self.total)
+        ratio = median(mine.wall / ours.wall for mine, ours in zip(self.total, base.total))
+        own_ratio = median(mine / ours for mine, ours in zip(self.own, base.own))
+        worst = reduce(Accuracy.worst_with, self.errors)
+        solved = sum(self.usable(i) for i in range(n))
+        return (
+            self.name,
+            f"{'~' if total.noisy else ''}{seconds(total.wall)}",
+            seconds(median(self.own)),
+            number(ratio),
+            number(own_ratio),
+            *(f"{e:.0e}" for e in (worst.flow, worst.box, worst.divergence, worst.entries)),
+            f"{solved} of {n}, " + ", ".join(sorted(set(self.statuses))),
+        )
+
+
+def our_lines(instances: Sequence[Instance], rounds: int) -> tuple[list[Line], list[am.Projection]]:
+    """The projection with its work space kept, and made anew each time."""
+    projector = am.Projector(instances[0].box.layout)
+    answers = [projector.project(case.weights, case.box) for case in instances]
+    errors = [judge(case, a.occupancy, a) for case, a in zip(instances, answers, strict=True)]
+    lines = []
+    for name, method in (
+        ("Projector.project", projector.project),
+        ("project, allocating", am.project),
+    ):
+        calls = [partial(method, case.weights, case.box) for case in instances]
+        times = rotating(calls, rounds)
+        lines.append(Line(name, times, [t.wall for t in times], errors, ["certified"]))
+    return lines, answers
+
+
+def rival_line(
+    name: str, rival: Rival, instances: Sequence[Instance], references: Sequence[am.Projection]
+) -> Line:
+    """One rival, once on each instance."""
+    timed = [stopwatch(partial(rival, case)) for case in instances]
+    errors = [
+        NO_ANSWER if attempt.occupancy is None else judge(case, attempt.occupancy, reference)
+        for case, (_, attempt), reference in zip(instances, timed, references, strict=True)
+    ]
+    return Line(
+        name,
+        [timing for timing, _ in timed],
+        [attempt.own for _, attempt in timed],
+        errors,
+        [attempt.status for _, attempt in timed],
+    )
+
+
+def fastest_ratio(ours: Line, rivals: Sequence[Line], *, own: bool) -> tuple[float, str]:
+    """The median over instances of (fastest rival with an answer) / (ours), and who that was."""
+    ratios, names = [], []
+    for i, mine in enumerate(ours.total):
+        times = [
+            (line.own[i] if own else line.total[i].wall, line.name)
+            for line in rivals
+            if line.usable(i)
+        ]
+        fastest, name = min(times)
+        ratios.append(fastest / mine.wall)
+        names.append(name)
+    return median(ratios), " or ".join(sorted(set(names)))
+
+
+def compare(shape: Shape, *, quick: bool) -> tuple[Grid, list[Figure]]:
+    """All methods on one layout."""
+    instances = instances_of_a_run(shape, MOMENTS[1:3] if quick else MOMENTS)
+    ours, answers = our_lines(instances, rounds=20 if quick else 100)
+    rivals = [rival_line(name, rival, instances, answers) for name, rival in RIVALS.items()]
+    base = ours[0]
+    bites = [share_at_bounds(c, a) for c, a in zip(instances, answers, strict=True)]
+    note = (
+        f"{len(instances)} instances of a run, {instances[0].box.layout.n_entries:,} triples, of "
+        f"which on a bound: {', '.join(f'{100 * share:.0f}' for share in bites)} %; Newton steps: "
+        f"{', '.join(str(answer.iterations) for answer in answers)}.\n  Medians over instances, "
+        "worst errors; |dD| and entries are differences to our certified answer."
+    )
+    grid = Grid(
+        f"Projection at {shape}", COLUMNS, [line.cells(base) for line in [*ours, *rivals]], note
+    )
+    noisy = any(timing.noisy for line in [base, *rivals] for timing in line.total)
+    figures = []
+    for own, what in ((False, "model and solver"), (True, "the solver's own time")):
+        ratio, names = fastest_ratio(base, rivals, own=own)
+        text = f"projection at {shape}: fastest rival ({names}), {what}"
+        figures.append(Figure(text, ratio, "times ours", TARGETS[shape], noisy=noisy))
+    flow = max(*(e.flow for e in base.errors), *(a.flow_residual for a in answers))
+    time = median_of(list(base.total))
+    figures += [
+        Figure(f"projection at {shape}: flow residual", flow, "", FLOW_TARGET, AT_MOST),
+        Figure(f"projection at {shape}: our time", time.wall, "s", noisy=time.noisy),
+    ]
+    return grid, figures
+
+
+def run(*, quick: bool) -> Section:
+    """The section."""
+    section = Section()
+    for shape in TARGETS:
+        grid, figures = compare(shape, quick=quick)
+        section.grids.append(grid)
+        section.figures += figures
+    return section

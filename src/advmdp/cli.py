@@ -1,0 +1,237 @@
+"""The ``advmdp`` command: parse, call, print.
+
+Commands import what they need when they run, so that ``advmdp --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import advmdp
+from advmdp.errors import AdvMDPError, InvalidInput
+
+if TYPE_CHECKING:
+    from advmdp.world.losses import Majority
+    from advmdp.world.mdp import LayeredMDP
+
+BAD_INPUT, INTERRUPTED = 2, 130  # exit codes; 130 is what shells expect after Ctrl-C
+MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
+
+PERIODS = 10  # of the demo's losses, in a run of any length
+SHORTEST_PERIOD = 10
+ADVERSE_SHARE = 0.3
+
+# Options whose argument has another name inside the package; the others only change "_" to "-".
+OPTION_OF_ARGUMENT = {
+    "n_episodes": "--episodes",
+    "layer_sizes": "--layers",
+    "n_actions": "--actions",
+}
+SAME_NAME = ("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "output")
+
+app = typer.Typer(
+    help="Learning in adversarial Markov decision processes: UOB-REPS, exact and fast.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code; every failure is one line on stderr."""
+    try:
+        code = app(arguments, prog_name="advmdp", standalone_mode=False)
+    except AdvMDPError as problem:
+        return _refuse(_with_option_names(str(problem)))
+    except MemoryError:
+        return _refuse("not enough memory; use fewer states in --layers or fewer --actions")
+    except Exception as problem:
+        # Typer's own complaints ("No such option: ...") share no public base class across the
+        # versions supported, but all can say what is wrong.  Anything else is a bug: let it show.
+        if not hasattr(problem, "format_message"):
+            raise
+        return _refuse(problem.format_message())
+    return code if isinstance(code, int) else 0
+
+
+def _refuse(message: str) -> int:
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    return BAD_INPUT
+
+
+def _with_option_names(message: str) -> str:
+    """Messages begin with the name of an argument; say the option's name instead."""
+    argument = message.partition(":")[0].partition("[")[0]
+    option = OPTION_OF_ARGUMENT.get(argument)
+    if argument in SAME_NAME:
+        option = "--" + argument.replace("_", "-")
+    return option + message.removeprefix(argument) if option else message
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"advmdp {advmdp.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def demo(
+    episodes: Annotated[
+        int, typer.Option(min=1, max=MOST_EPISODES, help="Episodes to play.")
+    ] = 200_000,
+    layers: Annotated[
+        str, typer.Option(help="States in each layer; one in the first and in the last.")
+    ] = "1,5,5,5,1",
+    actions: Annotated[int, typer.Option(help="Actions in every state.")] = 4,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Fixes the world, the losses and the trajectories.")
+    ] = 0,
+    delta: Annotated[
+        float, typer.Option(help="Confidence parameter, strictly between 0 and 1.")
+    ] = 0.1,
+    eta_scale: Annotated[
+        float, typer.Option(help="Multiplies the theorem's learning rate eta.")
+    ] = 1.0,
+    gamma_scale: Annotated[
+        float, typer.Option(help="Multiplies the theorem's implicit exploration gamma.")
+    ] = 1.0,
+    log_scale: Annotated[
+        float,
+        typer.Option(help="Multiplies the logarithm in the confidence widths; 0.1 learns faster."),
+    ] = 1.0,
+    output: Annotated[Path, typer.Option(help="Where the figure goes: .png, .pdf or .svg.")] = Path(
+        "results/regret.png"
+    ),
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, only the results.")
+    ] = False,
+) -> None:
+    """UOB-REPS against losses that keep turning, beside the uniform and the best fixed policy.
+
+    The losses are those of a fixed random table, except in the last 30% of each of ten periods,
+    where every preference is reversed. One fixed policy stays the best throughout: the learner
+    must find it from bandit feedback, without knowing the transition, and not be talked out of it.
+    """
+    try:
+        _demo(
+            episodes,
+            _layer_sizes(layers),
+            actions,
+            seed,
+            {
+                "delta": delta,
+                "eta_scale": eta_scale,
+                "gamma_scale": gamma_scale,
+                "log_scale": log_scale,
+            },
+            output,
+            quiet,
+        )
+    except KeyboardInterrupt:
+        typer.echo("interrupted: nothing was written", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _layer_sizes(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInput(
+            f"layer_sizes: {text!r} is not a list of whole numbers such as 1,5,5,5,1"
+        ) from None
+
+
+def _demo(
+    episodes: int,
+    layer_sizes: tuple[int, ...],
+    actions: int,
+    seed: int,
+    tuning: dict[str, float],
+    output: Path,
+    quiet: bool,
+) -> None:
+    import numpy as np
+    from rich.console import Console
+
+    from advmdp.evaluation.run import log_spaced
+    from advmdp.reports import console as screen
+    from advmdp.reports.regret_plot import checked_figure_path, plot_regret
+
+    console = Console(highlight=False)
+    output = checked_figure_path(output, "output")
+    mdp, losses, adverse = _demo_world(episodes, layer_sizes, actions, seed)
+    learner = advmdp.UOBREPS(mdp.layout, n_episodes=episodes, **tuning)
+    world = f"Layers of {', '.join(map(str, layer_sizes))} states, {actions} actions"
+    if not quiet:
+        console.print(
+            f"{world}, {episodes:,} episodes; the losses turn against the best fixed policy in "
+            f"the last {ADVERSE_SHARE:.0%} of every {losses.period:,}."
+        )
+    message = "Loading the kernels (compiled once, on the first run: up to a minute)"
+    with screen.waiting(console, message, quiet=quiet):
+        _compile(mdp, losses)
+    # Evenly spaced points for the figure, log-spaced ones for the first episodes.
+    even = np.linspace(0, episodes, 401)[1:].round().astype(np.int64)
+    points = np.union1d(even[even > 0], log_spaced(episodes))
+    with screen.followed(console, episodes, quiet=quiet) as follower:
+        uniform_run, run = (
+            advmdp.play(
+                mdp, losses, who, episodes, seed, checkpoints=points, progress=follower(name)
+            )
+            for name, who in (("uniform policy", advmdp.Uniform(mdp.layout)), ("UOB-REPS", learner))
+        )
+    names_and_runs = ("UOB-REPS", run, "uniform policy", uniform_run)
+    console.print(screen.comparison_table(*names_and_runs))
+    console.print(screen.certificate_table(run))
+    console.print()
+    console.print(screen.in_plain_words(*names_and_runs))
+    plot_regret(
+        {"UOB-REPS": run, "uniform policy": uniform_run},
+        output,
+        title="Learning while the losses keep turning",
+        shaded=adverse,
+        note=f"Shaded: every preference among the losses is reversed.  {world}, seed {seed}.",
+    )
+    console.print(f"Figure: {output}", soft_wrap=True)
+
+
+def _demo_world(
+    episodes: int, layer_sizes: tuple[int, ...], actions: int, seed: int
+) -> tuple[LayeredMDP, Majority, list[tuple[int, int]]]:
+    """A random world, its losses, and the intervals of episodes in which they are reversed."""
+    import numpy as np
+
+    world_seed, loss_seed = np.random.SeedSequence(seed).spawn(2)
+    mdp = advmdp.families.random_mdp(layer_sizes, actions, seed=world_seed)
+    usual = np.random.default_rng(loss_seed).uniform(size=mdp.layout.n_rows)
+    period = max(SHORTEST_PERIOD, episodes // PERIODS)
+    losses = advmdp.losses.Majority.against(usual, period, ADVERSE_SHARE)
+    ends = range(period, episodes + period, period)
+    stretches = ((end - losses.n_adverse, min(end, episodes)) for end in ends)
+    return mdp, losses, [(begin, end) for begin, end in stretches if begin < end]
+
+
+def _compile(mdp: LayeredMDP, losses: Majority) -> None:
+    """Play one episode with each learner, so that the clock of the real runs measures playing."""
+    for learner in (advmdp.Uniform(mdp.layout), advmdp.UOBREPS(mdp.layout, n_episodes=1)):
+        advmdp.play(mdp, losses, learner, n_episodes=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What people look at: pictures, tables and progress.  Nothing here plays an episode."""

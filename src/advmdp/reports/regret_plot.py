@@ -1,0 +1,228 @@
+"""The regret picture: how far each learner fell behind the best fixed policy, and when."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from advmdp.errors import InvalidInput
+from advmdp.evaluation.run import Run
+
+if TYPE_CHECKING:  # matplotlib takes a while to import: only those who plot pay for it
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".png", ".pdf", ".svg")
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+INK, FAINT = "#222222", "#8a8a8a"
+ROUND_STEPS = [1, 2, 2.5, 5, 10]  # between ticks: numbers that are easy to read
+PANEL_WIDTH, AXIS_ROOM, INCHES_PER_LETTER = 3.7, 0.78, 0.075
+LABEL_GAP = 0.07  # smallest distance between two labels at line ends, as a share of the axis
+
+
+def checked_figure_path(path: str | os.PathLike[str], name: str = "path") -> Path:
+    """A path that a figure can be written to; missing folders are made.
+
+    Called before a long run, so that a wrong name costs nothing.
+
+    >>> checked_figure_path("regret.jpg", "output")
+    Traceback (most recent call last):
+    ...
+    advmdp.errors.InvalidInput: output: 'regret.jpg' should end in .png, .pdf, .svg
+    """
+    target = Path(path)
+    if target.suffix.lower() not in FORMATS:
+        raise InvalidInput(f"{name}: '{target}' should end in {', '.join(FORMATS)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not target.exists()
+        with target.open("ab"):  # the only test of permission that no file system fools
+            pass
+        if is_new:
+            target.unlink()
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise InvalidInput(
+            f"{name}: cannot write '{target}' ({reason}); choose another place"
+        ) from None
+    return target
+
+
+def plot_regret(
+    curves: Mapping[str, Run],
+    path: str | os.PathLike[str],
+    title: str = "Regret against the best fixed policy",
+    *,
+    shaded: Sequence[tuple[float, float]] = (),
+    note: str = "",
+) -> Path:
+    """Draw runs side by side and return where the figure was written.
+
+    Left, the regret over episodes.  Right, the mean loss per episode in each tenth of the run, and
+    as a dashed line that of the best fixed policy of the whole run.
+
+    Parameters
+    ----------
+    curves
+        Runs by the name they get in the figure.
+    path
+        Ends in .png, .pdf or .svg; missing folders are made.
+    shaded
+        Intervals of episodes to mark on the left, for instance those with unusual losses.
+    note
+        A line below the figure: what the marks mean, how the runs were made.
+    """
+    if not curves:
+        raise InvalidInput("curves: give at least one run")
+    target = checked_figure_path(path)
+    # A Figure with its own canvas instead of pyplot: no window system is asked, and the backend
+    # and the open figures of the calling program stay as they are.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(dpi=160, facecolor="white")
+    FigureCanvasAgg(figure)
+    left, right = _panels(figure, list(curves), [name for name, _, _ in _best_lines(curves)])
+    _draw_regret(left, curves, shaded)
+    _draw_recent_loss(right, curves)
+    edge = left.get_position().x0
+    figure.text(edge, 0.92, title, fontsize=14, color=INK, weight="bold")
+    figure.text(edge, 0.025, note, fontsize=8.5, color=FAINT)
+    try:
+        figure.savefig(target, format=target.suffix[1:].lower())
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise InvalidInput(f"path: cannot write '{target}' ({reason})") from None
+    return target
+
+
+def _panels(figure: Figure, names: list[str], best_names: list[str]) -> tuple[Axes, Axes]:
+    """Two panels of one size, each with as much room at its right as its labels need."""
+    left_room, right_room = (
+        0.2 + INCHES_PER_LETTER * max(map(len, labels)) for labels in (names, names + best_names)
+    )
+    second = AXIS_ROOM + PANEL_WIDTH + left_room + AXIS_ROOM
+    width, height = second + PANEL_WIDTH + right_room, 4.6
+    figure.set_size_inches(width, height)
+    left, right = (
+        figure.add_axes((begin / width, 0.17, PANEL_WIDTH / width, 0.65))
+        for begin in (AXIS_ROOM, second)
+    )
+    return left, right
+
+
+def _draw_regret(
+    axes: Axes, curves: Mapping[str, Run], shaded: Sequence[tuple[float, float]]
+) -> None:
+    for begin, end in shaded:
+        axes.axvspan(begin, end, color="#f0ece4", linewidth=0, zorder=0)
+    ends = []
+    for (name, run), colour in zip(curves.items(), _colours(len(curves)), strict=True):
+        axes.plot(_from_zero(run.episodes), _from_zero(run.regret), color=colour, linewidth=2.0)
+        ends.append((name, float(run.regret[-1]), colour))
+    last = max(int(run.episodes[-1]) for run in curves.values())
+    axes.set_xlim(0, last)
+    axes.set_ylim(bottom=min(0.0, *(float(run.regret.min()) for run in curves.values())))
+    _dress(axes, "How much more was lost than by the best fixed policy", "regret")
+    _label_ends(axes, ends)
+
+
+def _draw_recent_loss(axes: Axes, curves: Mapping[str, Run]) -> None:
+    ends = []
+    for (name, run), colour in zip(curves.items(), _colours(len(curves)), strict=True):
+        middle, mean = _loss_of_tenths(run)
+        axes.plot(middle, mean, color=colour, linewidth=2.0, marker="o", markersize=4.5)
+        ends.append((name, float(mean[-1]), colour))
+    for name, run, colour in _best_lines(curves):
+        mean = run.best_loss[-1] / run.episodes[-1]
+        axes.axhline(mean, color=colour, linewidth=1.4, linestyle=(0, (4, 2)))
+        ends.append((name, float(mean), colour))
+    axes.set_xlim(0, max(int(run.episodes[-1]) for run in curves.values()))
+    axes.margins(y=0.1)
+    _dress(axes, "What an episode cost, on average over each tenth of the run", "loss per episode")
+    _label_ends(axes, ends)
+
+
+def _loss_of_tenths(run: Run) -> tuple[Any, Any]:
+    """The middle of each tenth of the run, and the mean loss per episode in it.
+
+    A cumulative mean would carry the losses of the first episodes to the end and hide how the
+    learner does now.
+    """
+    edges = np.linspace(0.0, float(run.episodes[-1]), 11)
+    total = np.interp(edges, _from_zero(run.episodes), _from_zero(run.expected_loss))
+    return (edges[1:] + edges[:-1]) / 2, np.diff(total) / np.diff(edges)
+
+
+def _best_lines(curves: Mapping[str, Run]) -> list[tuple[str, Run, str]]:
+    """One line if all runs met the same losses, otherwise one for each run in its colour."""
+    runs = list(curves.values())
+    first = runs[0]
+    same = all(
+        run.episodes[-1] == first.episodes[-1]
+        and np.isclose(run.best_loss[-1], first.best_loss[-1], rtol=1e-9)
+        for run in runs
+    )
+    if same:
+        return [("best fixed policy", first, INK)]
+    return [
+        (f"best fixed policy ({name})", run, colour)
+        for (name, run), colour in zip(curves.items(), _colours(len(runs)), strict=True)
+    ]
+
+
+def _label_ends(axes: Axes, ends: list[tuple[str, float, str]]) -> None:
+    """Names at the right ends of the lines, pushed apart where they would overlap."""
+    low, high = axes.get_ylim()
+    span = (high - low) or 1.0
+    place = -1.0
+    for name, value, colour in sorted(ends, key=lambda end: end[1]):
+        place = max((value - low) / span, place + LABEL_GAP)
+        axes.annotate(
+            name,
+            xy=(1.0, place),
+            xytext=(6, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="center",
+            color=colour,
+            fontsize=10,
+            annotation_clip=False,
+            parse_math=False,  # a name is a name, even with a dollar sign
+        )
+
+
+def _dress(axes: Axes, heading: str, quantity: str) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    thousands = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    axes.xaxis.set_major_formatter(thousands)
+    if max(map(abs, axes.get_ylim())) >= 1000:  # smaller numbers look better with equal decimals
+        axes.yaxis.set_major_formatter(thousands)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=ROUND_STEPS, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=7, steps=ROUND_STEPS))
+    axes.set_title(heading, loc="left", fontsize=10.5, color=INK, pad=9)
+    axes.set_xlabel("episodes", fontsize=10, color=INK)
+    axes.set_ylabel(quantity, fontsize=10, color=INK)
+    axes.tick_params(colors=INK, labelsize=9, length=3, width=0.8)
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(FAINT)
+
+
+def _from_zero(values: Any) -> Any:
+    """A curve that starts at the origin: no episode, no regret."""
+    return np.concatenate([[0.0], values])
+
+
+def _colours(n: int) -> list[str]:
+    return [COLOURS[i % len(COLOURS)] for i in range(n)]
