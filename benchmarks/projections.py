@@ -47,8 +47,10 @@ class Line:
     def cells(self, base: Line) -> tuple[str, ...]:
         """Median times and ratios, worst errors."""
         total, n = median_of(list(self.total)), len(self.total)
-        ratio = median(mine.wall / ours.wall for mine, ours in zip(self.total, base.total))
-        own_ratio = median(mine / ours for mine, ours in zip(self.own, base.own))
+        ratio = median(
+            mine.wall / ours.wall for mine, ours in zip(self.total, base.total, strict=True)
+        )
+        own_ratio = median(mine / ours for mine, ours in zip(self.own, base.own, strict=True))
         worst = reduce(Accuracy.worst_with, self.errors)
         solved = sum(self.usable(i) for i in range(n))
         return (

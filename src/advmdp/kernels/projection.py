@@ -33,7 +33,7 @@ FLOW_TOLERANCE = 1e-12  # of |inflow - outflow|, with layers summing to one
 RELATIVE_TOLERANCE = 1e-7  # of the same, against the state's own flow
 NEGLIGIBLE = 1e-200  # states with less flow are not asked for relative accuracy
 FAR = 10.0  # ratio of inflow and outflow beyond which a state is scaled, not Newton-stepped
-ROUNDING = 4e-16
+ROUNDING = 1e-15  # of G, relative
 MAX_SCALING = 300.0  # longest steps in beta
 MAX_NEWTON = 5.0
 
@@ -149,7 +149,8 @@ def project(
         dual.beta[x] = 0.0
         vectors.base[x] = 0.0
         vectors.direction[x] = 0.0
-    value = math.inf  # of G at the base point
+    value = math.inf  # of G at the base point, whose flow residual is in figures
+    solver.figures[RESIDUAL] = math.inf
     slope = 0.0
     step = 1.0
     scaled = False
@@ -159,8 +160,12 @@ def project(
         move(graph, dual, vectors, step)
         trial = evaluate(graph, measure, rows, dual, in_logs)
         report[EVALUATIONS] += 1
-        noise = ROUNDING * (abs(trial) + n_layers(graph) * 4.0)
-        if not (trial <= value + 1e-4 * step * slope + noise):
+        absolute, relative, ratio = measure_imbalance(dual, vectors.gradient)
+        # Near the optimum the decrease drowns in the rounding of G: there the flow decides.
+        size = abs(trial) + n_layers(graph)
+        decreased = trial <= value + 1e-4 * step * slope + ROUNDING * size
+        better = trial <= value + 1e-9 * size and absolute < 0.5 * solver.figures[RESIDUAL]
+        if not decreased and not better:
             step *= 0.5
             if value == math.inf or step < 1e-6:
                 if value == math.inf or scaled or step == 0.0:
@@ -169,7 +174,6 @@ def project(
                 step = 0.0  # evaluate the base point again, then scale
             continue
         value = trial
-        absolute, relative, ratio = measure_imbalance(dual, vectors.gradient)
         solver.figures[RESIDUAL] = absolute
         solver.figures[VALUE] = value
         if absolute <= FLOW_TOLERANCE and relative <= RELATIVE_TOLERANCE:

@@ -1,4 +1,4 @@
-"""One update of UOB-REPS (Algorithm 1), line by line, in three acts.
+"""One update of Algorithm UOB-REPS, line by line, in three acts.
 
 ``begin_update``  upper occupancy bounds, loss estimates, counters, epoch and bounds, re-weighting;
 ``project``       the mirror-descent projection onto the set of the NEXT episode;

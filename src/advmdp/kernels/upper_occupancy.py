@@ -1,4 +1,4 @@
-"""Upper occupancy bounds: COMP-UOB (Algorithm 2) with an exact greedy step.
+"""Upper occupancy bounds: COMP-UOB with an exact greedy step.
 
 f(y) = the largest probability, over all transitions in the set, of reaching the target x from y
 under the policy.  Backwards from the target's layer (Eq. DP),

@@ -1,6 +1,6 @@
 """Visit counters, doubling epochs, and the confidence bounds of the rows that changed.
 
-Counters M and N of Algorithm 1 are live; ``opened`` holds N at the start of the epoch.  Only rows
+Counters M and N of the algorithm are live; ``opened`` holds N at the start of the epoch.  Only rows
 visited since then can have new bounds, so only those are rebuilt when an epoch opens.  Everything
 an episode overwrites is kept until the episode is settled, so that it can be undone.
 """

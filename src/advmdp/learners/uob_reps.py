@@ -1,4 +1,4 @@
-"""UOB-REPS: upper occupancy bound relative entropy policy search (Algorithm 1 of the paper)."""
+"""UOB-REPS: upper occupancy bound relative entropy policy search."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class UOBREPS:
         return self.layout.pairs(np.maximum(self._state.measure.policy, 0.0))
 
     def update(self, trajectory: Trajectory) -> None:
-        """One episode: bounds, estimates, counters, epoch, mirror descent (Algorithm 1)."""
+        """One episode: bounds, estimates, counters, epoch, mirror descent (Algorithm UOB-REPS)."""
         steps = check_trajectory(self.layout, trajectory)
         if self.episodes >= self.n_episodes:
             raise InvalidInput(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # matplotlib takes a while to import: only those who plot pay
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+TITLE = "Regret against the best fixed policy"
 FORMATS = (".png", ".pdf", ".svg")
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
@@ -57,7 +58,7 @@ def checked_figure_path(path: str | os.PathLike[str], name: str = "path") -> Pat
 def plot_regret(
     curves: Mapping[str, Run],
     path: str | os.PathLike[str],
-    title: str = "Regret against the best fixed policy",
+    title: str = TITLE,
     *,
     shaded: Sequence[tuple[float, float]] = (),
     note: str = "",
@@ -78,9 +79,26 @@ def plot_regret(
     note
         A line below the figure: what the marks mean, how the runs were made.
     """
+    target = checked_figure_path(path)
+    figure = regret_figure(curves, title, shaded=shaded, note=note)
+    try:
+        figure.savefig(target, format=target.suffix[1:].lower())
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise InvalidInput(f"path: cannot write '{target}' ({reason})") from None
+    return target
+
+
+def regret_figure(
+    curves: Mapping[str, Run],
+    title: str = TITLE,
+    *,
+    shaded: Sequence[tuple[float, float]] = (),
+    note: str = "",
+) -> Figure:
+    """The figure of ``plot_regret``, for those who want to change it before it is written."""
     if not curves:
         raise InvalidInput("curves: give at least one run")
-    target = checked_figure_path(path)
     # A Figure with its own canvas instead of pyplot: no window system is asked, and the backend
     # and the open figures of the calling program stay as they are.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -94,12 +112,7 @@ def plot_regret(
     edge = left.get_position().x0
     figure.text(edge, 0.92, title, fontsize=14, color=INK, weight="bold")
     figure.text(edge, 0.025, note, fontsize=8.5, color=FAINT)
-    try:
-        figure.savefig(target, format=target.suffix[1:].lower())
-    except OSError as problem:
-        reason = problem.strerror or str(problem)
-        raise InvalidInput(f"path: cannot write '{target}' ({reason})") from None
-    return target
+    return figure
 
 
 def _panels(figure: Figure, names: list[str], best_names: list[str]) -> tuple[Axes, Axes]:

@@ -26,7 +26,7 @@ def checked_policy(layout: Layout, policy: Any) -> Floats:
 
 
 def upper_occupancy(policy: Any, confidence: ConfidenceSet) -> Table:
-    """COMP-UOB (Algorithm 2) for every pair at once.
+    """COMP-UOB for every pair at once.
 
     >>> from advmdp.steps.confidence import AnyTransition
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
