@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,13 +14,19 @@ from typer.testing import CliRunner
 import advmdp
 from advmdp.cli import app, main
 
+IMITATE_A_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS")
+# Programs started elsewhere find the package that is tested here, installed or not.
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if name not in IMITATE_A_TERMINAL},
+    "PYTHONPATH": str(Path(advmdp.__file__).parents[1]),
+}
 SMALL = ("demo", "--episodes", "3000", "--layers", "1,3,3,1", "--actions", "2")
 
 
 @pytest.fixture(autouse=True)
 def _away_from_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):  # they imitate a terminal
+    for name in IMITATE_A_TERMINAL:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -30,6 +37,7 @@ def small_demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     finished = subprocess.run(
         [sys.executable, "-m", "advmdp.cli", *SMALL],
         cwd=folder,
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=True,
@@ -150,7 +158,7 @@ def test_a_bad_value_is_one_line_that_names_the_option(
 
 def test_a_refusal_reaches_the_shell() -> None:
     command = [sys.executable, "-m", "advmdp.cli", "demo", "--delta", "2"]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    finished = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
     assert finished.returncode == 2
     assert finished.stderr == "error: --delta: 2.0 is not strictly between 0 and 1\n"
     assert finished.stdout == ""
@@ -215,4 +223,5 @@ from advmdp.cli import main
 assert main(["demo", "--help"]) == 0
 sys.exit("matplotlib" in sys.modules)
 """
-    subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-c", program]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)

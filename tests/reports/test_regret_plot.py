@@ -79,7 +79,7 @@ def test_every_line_is_named_and_names_keep_their_distance() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["short", "a name that is very much longer than usual", "1$ or 2$"]
+    "name", ["short", "a name that is very much longer than usual", r"costs $\oops$"]
 )
 def test_names_stay_inside_the_figure_and_off_the_other_panel(name: str) -> None:
     figure = regret_figure({name: LEARNER, "baseline": BASELINE})
