@@ -3,7 +3,7 @@
 from advmdp.errors import AdvMDPError, InvalidInput, UncertifiedStep
 from advmdp.evaluation.run import Run
 from advmdp.layout import Layout
-from advmdp.learners.base import Learner, Trajectory
+from advmdp.learners.base import FullInformation, Learner, Trajectory
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.uob_reps import UOBREPS
 from advmdp.play import Progress, play
@@ -21,6 +21,7 @@ __all__ = [
     "AdvMDPError",
     "AnyTransition",
     "BoxSet",
+    "FullInformation",
     "InvalidInput",
     "KnownTransition",
     "L1Set",

@@ -25,7 +25,7 @@ from advmdp.kernels.episode import (
     note_projection,
     open_episode,
 )
-from advmdp.learners.base import Learner, Trajectory
+from advmdp.learners.base import FullInformation, Learner, Trajectory
 from advmdp.learners.tuning import checked_horizon
 from advmdp.steps.upper_occupancy import checked_policy
 from advmdp.world.loss_streams import LossProcess, LossStream
@@ -49,7 +49,7 @@ def play(
     losses: LossProcess,
     learner: Learner,
     n_episodes: int,
-    seed: int = 0,
+    seed: int | np.random.SeedSequence = 0,
     *,
     checkpoints: Any = None,
     check: bool = False,
@@ -175,6 +175,7 @@ def _protocol(
     ledger = recorder.ledger
     offsets = layout.layer_start[:-1]
     estimates = hasattr(learner, "last_path")
+    full_information = getattr(learner, "feedback", "bandit") == "full"
     checker = InvariantChecker(learner) if check else None
     done = 0
     for point in points:
@@ -186,13 +187,11 @@ def _protocol(
             open_episode(graph, world, policy, done, ledger)
             if estimates:
                 note_belief(graph, learner.measure, ledger)
-            learner.update(
-                Trajectory(
-                    states=ledger.states - offsets,
-                    actions=ledger.path % layout.n_actions,
-                    losses=ledger.path_losses.copy(),
-                )
-            )
+            states, actions = ledger.states - offsets, ledger.path % layout.n_actions
+            if full_information:
+                learner.update(FullInformation(states, actions, ledger.losses.copy()))
+            else:
+                learner.update(Trajectory(states, actions, ledger.path_losses.copy()))
             if estimates:
                 note_estimates(learner.last_path, ledger)
                 if learner.moved:

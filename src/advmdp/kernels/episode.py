@@ -6,11 +6,12 @@ compiled loops below call the same kernels, so both give the same numbers.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .dual import Measure
 from .flow import expected_loss, forward
 from .graph import Floats, Graph
+from .learning import bandit_step, full_step
 from .losses import LossProgram, fill_losses, observe_path
 from .projection import (
     GAP,
@@ -133,18 +134,38 @@ def play_uob_reps(
 
 
 @kernel
-def play_fixed_policy(
+def play_bandit(
     graph: Graph,
     world: World,
     program: LossProgram,
     ledger: Ledger,
     start: int,
     stop: int,
-    policy: Floats,
+    state: Any,
 ) -> int:
-    """Episodes start .. stop - 1 of one policy that never learns."""
+    """Episodes start .. stop - 1 of a learner that sees the losses of its own path."""
     for episode in range(start, stop):
         fill_losses(program, world.seed0, world.seed1, episode, ledger.losses)
-        open_episode(graph, world, policy, episode, ledger)
+        open_episode(graph, world, state.policy, episode, ledger)
+        bandit_step(graph, state, ledger.states, ledger.path, ledger.path_losses)
+        observe_path(program, ledger.path)
+    return stop
+
+
+@kernel
+def play_full(
+    graph: Graph,
+    world: World,
+    program: LossProgram,
+    ledger: Ledger,
+    start: int,
+    stop: int,
+    state: Any,
+) -> int:
+    """Episodes start .. stop - 1 of a learner that sees the losses of all pairs."""
+    for episode in range(start, stop):
+        fill_losses(program, world.seed0, world.seed1, episode, ledger.losses)
+        open_episode(graph, world, state.policy, episode, ledger)
+        full_step(graph, state, ledger.states, ledger.path, ledger.losses)
         observe_path(program, ledger.path)
     return stop

@@ -26,8 +26,17 @@ class Trajectory:
     losses: Sequence[float] | Floats
 
 
+@dataclass(frozen=True, slots=True)
+class FullInformation:
+    """One episode with the losses of all pairs: ``losses`` is a pair table."""
+
+    states: Sequence[int] | NDArray[np.integer[Any]]
+    actions: Sequence[int] | NDArray[np.integer[Any]]
+    losses: Any
+
+
 class Steps(NamedTuple):
-    """A checked trajectory in flat numbers."""
+    """A checked trajectory in flat numbers; ``losses`` of the path, or of all rows."""
 
     states: NDArray[np.int64]
     path: NDArray[np.int64]
@@ -55,19 +64,55 @@ class Learner(Protocol):
         """pi_t of the coming episode: a pair table of action probabilities."""
         ...
 
-    def update(self, trajectory: Trajectory) -> None:
-        """Learn from one episode played with ``policy()``."""
+    def update(self, feedback: Any) -> None:
+        """Learn from one episode played with ``policy()``.
+
+        The feedback is a ``Trajectory``, or a ``FullInformation`` for learners with an attribute
+        ``feedback = "full"``.
+        """
         ...
 
 
 def check_trajectory(layout: Layout, trajectory: Trajectory) -> Steps:
     """Flat numbers of a trajectory, or a one-line error that names the step."""
+    if not isinstance(trajectory, Trajectory):
+        raise InvalidInput(
+            f"update: this learner takes a Trajectory, got {type(trajectory).__name__}"
+        )
+    losses = np.asarray(trajectory.losses, dtype=np.float64)
+    if losses.shape != (layout.n_layers,):
+        raise InvalidInput(f"trajectory: {layout.n_layers} losses needed, got shape {losses.shape}")
+    for k, loss in enumerate(losses):
+        if not 0.0 <= loss <= 1.0:
+            raise InvalidInput(
+                f"trajectory: loss {loss} at step {k} is outside [0, 1]; rescale the losses"
+            )
+    return Steps(*_check_path(layout, trajectory), losses)
+
+
+def check_full_information(layout: Layout, feedback: FullInformation) -> Steps:
+    """The same for full information: losses of all rows."""
+    if not isinstance(feedback, FullInformation):
+        raise InvalidInput(
+            "update: this learner needs the losses of all pairs; give it a FullInformation, "
+            f"not a {type(feedback).__name__}"
+        )
+    losses = layout.flat_pairs(feedback.losses, "losses")
+    outside = np.flatnonzero((losses < 0.0) | (losses > 1.0))
+    if len(outside):
+        row = int(outside[0])
+        raise InvalidInput(
+            f"losses: {losses[row]} at {layout.name_of_row(row)} is outside [0, 1]; rescale"
+        )
+    return Steps(*_check_path(layout, feedback), losses)
+
+
+def _check_path(
+    layout: Layout, trajectory: Trajectory | FullInformation
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     n_layers = layout.n_layers
     states = _numbers(trajectory.states, n_layers + 1, "states")
     actions = _numbers(trajectory.actions, n_layers, "actions")
-    losses = np.asarray(trajectory.losses, dtype=np.float64)
-    if losses.shape != (n_layers,):
-        raise InvalidInput(f"trajectory: {n_layers} losses needed, got shape {losses.shape}")
     for k in range(n_layers + 1):
         if not 0 <= states[k] < layout.layer_sizes[k]:
             raise InvalidInput(
@@ -79,15 +124,11 @@ def check_trajectory(layout: Layout, trajectory: Trajectory) -> Steps:
             raise InvalidInput(
                 f"trajectory: action {actions[k]} at step {k} is not in 0..{layout.n_actions - 1}"
             )
-        if not 0.0 <= losses[k] <= 1.0:
-            raise InvalidInput(
-                f"trajectory: loss {losses[k]} at step {k} is outside [0, 1]; rescale the losses"
-            )
     flat_states = states + layout.layer_start[:-1]
     path = flat_states[:-1] * layout.n_actions + actions
     if not layout.is_dense:
         _check_support(layout, path, flat_states)
-    return Steps(flat_states, path, losses)
+    return flat_states, path
 
 
 def _numbers(values: Any, size: int, name: str) -> NDArray[np.int64]:

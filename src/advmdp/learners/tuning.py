@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
+
+MAX_EPISODES = 2**31  # visits are counted in 32 bits
 
 
 def checked_horizon(n_episodes: int) -> int:
     """T, a whole number of at least 1."""
-    if not isinstance(n_episodes, int) or isinstance(n_episodes, bool) or n_episodes < 1:
-        raise InvalidInput(f"n_episodes: {n_episodes!r} is not a whole number of at least 1")
-    return n_episodes
+    whole = isinstance(n_episodes, int | np.integer) and not isinstance(n_episodes, bool)
+    if not whole or not 1 <= n_episodes < MAX_EPISODES:
+        raise InvalidInput(
+            f"n_episodes: {n_episodes!r} is not a whole number of at least 1 and below 2**31"
+        )
+    return int(n_episodes)
 
 
 def checked_delta(delta: float) -> float:

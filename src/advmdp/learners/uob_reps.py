@@ -86,7 +86,7 @@ class UOBREPS:
         self.gamma = checked_rate(theory if gamma is None else gamma, "gamma", zero_allowed=True)
         self.gamma *= checked_rate(gamma_scale, "gamma_scale", zero_allowed=True)
         self.log_term = width_log_term(layout, n_episodes, delta)
-        self.log_term *= checked_rate(log_scale, "log_scale", zero_allowed=True)
+        self.log_term *= checked_rate(log_scale, "log_scale")
         self._graph = layout.graph()
         self._wide = is_wide(layout)
         self._state = kernel.Learner(

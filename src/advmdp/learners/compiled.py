@@ -1,0 +1,115 @@
+"""Learners whose state is a NamedTuple of arrays and whose update is a kernel.
+
+A learner made this way is its docstring, its parameters and its first state: playing, saving and
+the compiled loop come from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.kernels.episode import play_bandit, play_full
+from advmdp.kernels.learning import BANDIT_UPDATES, FULL_UPDATES
+from advmdp.layout import Layout, Table
+from advmdp.learners.base import (
+    CompiledLoop,
+    FullInformation,
+    Trajectory,
+    check_full_information,
+    check_trajectory,
+)
+
+Saved = dict[str, NDArray[Any]]
+
+
+def arrays_of(state: Any, prefix: str = "") -> Saved:
+    """The arrays of a (nested) NamedTuple by their dotted names; live, not copies."""
+    found: Saved = {}
+    for name, value in zip(state._fields, state, strict=True):
+        if isinstance(value, np.ndarray):
+            found[prefix + name] = value
+        elif hasattr(value, "_fields"):
+            found |= arrays_of(value, f"{prefix}{name}.")
+    return found
+
+
+class CompiledLearner:
+    """What all built-in learners share."""
+
+    feedback: ClassVar[Literal["bandit", "full"]]
+    scratch: ClassVar[tuple[str, ...]] = ()
+    """Dotted names of arrays that carry nothing from one episode to the next."""
+
+    def __init__(self, layout: Layout, state: Any) -> None:
+        self.layout = layout
+        self._graph = layout.graph()
+        self._state = state
+
+    def policy(self) -> Table:
+        """The policy of the coming episode, a pair table."""
+        return self.layout.pairs(np.maximum(self._state.policy, 0.0))
+
+    def state(self) -> Saved:
+        """A copy of everything the future depends on, as plain arrays."""
+        return {
+            name: array.copy()
+            for name, array in arrays_of(self._state).items()
+            if not name.startswith(self.scratch)
+        }
+
+    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what ``state()`` returned, on a learner made with the same parameters."""
+        mine = arrays_of(self._state)
+        wanted = {name for name in mine if not name.startswith(self.scratch)}
+        if set(saved) != wanted:
+            raise InvalidInput(
+                f"restore: the saved state has other parts ({len(saved)}, expected {len(wanted)}); "
+                "restore into a learner of the same class"
+            )
+        for name in wanted:
+            if saved[name].shape != mine[name].shape or saved[name].dtype != mine[name].dtype:
+                raise InvalidInput(
+                    f"restore: {name} has shape {saved[name].shape}, expected {mine[name].shape}; "
+                    "restore into a learner with the same layout and parameters"
+                )
+        for name in wanted:
+            mine[name][...] = saved[name]
+
+
+class BanditLearner(CompiledLearner):
+    """Sees the losses of the visited pairs."""
+
+    feedback = "bandit"
+
+    def update(self, trajectory: Trajectory) -> None:
+        """Learn from one episode played with ``policy()``."""
+        steps = check_trajectory(self.layout, trajectory)
+        BANDIT_UPDATES[type(self._state)](self._graph, self._state, *steps)
+
+    def compiled_loop(self) -> CompiledLoop:
+        """For ``play``: whole episodes without leaving compiled code."""
+        return CompiledLoop(play_bandit, (self._state,), _nothing_pending)
+
+
+class FullInformationLearner(CompiledLearner):
+    """Sees the losses of all pairs after each episode."""
+
+    feedback = "full"
+
+    def update(self, feedback: FullInformation) -> None:
+        """Learn from one episode played with ``policy()``."""
+        steps = check_full_information(self.layout, feedback)
+        FULL_UPDATES[type(self._state)](self._graph, self._state, *steps)
+
+    def compiled_loop(self) -> CompiledLoop:
+        """For ``play``: whole episodes without leaving compiled code."""
+        return CompiledLoop(play_full, (self._state,), _nothing_pending)
+
+
+def _nothing_pending(states: NDArray[np.int64], path: NDArray[np.int64]) -> None:
+    """These loops always finish."""
