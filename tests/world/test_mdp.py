@@ -84,7 +84,7 @@ BAD_TRANSITIONS: list[tuple[Any, str]] = [
         spoiled(0, (0, 1, 1), np.nan),
         "transitions: nan at layer 0, state 0, action 1; use finite values",
     ),
-    (transitions()[:2], "transitions: give a list of 3 arrays, one for each layer but the last"),
+    (transitions()[:2], "transitions: give a list of 3 arrays, one per layer but the last"),
     ([*transitions()[:2], np.ones((2, 1, 1))], "transitions: layer 2 has shape (2, 1, 1)"),
     (None, "transitions: give a list of 3 arrays"),
 ]

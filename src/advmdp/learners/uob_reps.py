@@ -60,7 +60,7 @@ class UOBREPS:
     >>> learner = UOBREPS(layout, n_episodes=100, delta=0.1)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
     >>> learner.policy()[0].round(4)
-    array([[0.4094, 0.5906]])
+    array([[0.4542, 0.5458]])
 
     Reference: Jin, Jin, Luo, Sra, Yu, "Learning Adversarial Markov Decision Processes with Bandit
     Feedback and Unknown Transition", ICML 2020.
