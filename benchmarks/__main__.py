@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import episodes, memory, projections, robustness, scaling, starting
+from benchmarks import episodes, memory, projections, robustness, scaling, starting, support
 from benchmarks.machine import describe, load
 from benchmarks.report import Figure, Section, print_grid, print_verdicts
 
@@ -21,7 +21,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "starting": starting.run,
     "episodes": episodes.run,
     "scaling": scaling.run,
-    "support": episodes.run_sparse,
+    "support": support.run,
     "memory": memory.run,
     "robustness": robustness.run,
     "projections": projections.run,

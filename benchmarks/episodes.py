@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 
 from benchmarks.machine import streaming_pass
-from benchmarks.report import AT_MOST, Figure, Grid, Section, number, seconds
+from benchmarks.report import Figure, Grid, Section, number, seconds
 from benchmarks.worlds import (
     LARGE,
     MIDDLE,
@@ -17,8 +18,8 @@ from benchmarks.worlds import (
     timed_stretch,
 )
 
-COLUMNS = ("world", "widths", "after", "mean width", "episodes/s", "time")
 EFFORT = ("evaluations", "products", "stream", "passes")
+COLUMNS = ("world", "widths", "after", "mean width", "episodes/s", "time", *EFFORT)
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,6 @@ PROTOCOL = (
     Rate(SMALL, BITING, 20_000, 20_000, compiled=False),
 )
 
-SPARSE = Shape((1, *[1000] * 10, 1), 6)
-N_SUCCESSORS = 4
-SPARSE_RATES = (Rate(SPARSE, THEORY, 5, 40), Rate(SPARSE, BITING, 2_000, 40))
-SPARSE_TARGET = 0.1  # seconds
-
 
 def measure(rate: Rate, world: World, *, quick: bool) -> tuple[tuple[str, ...], float, bool]:
     """Cells of one line, the seconds of an episode, and whether the machine was disturbed."""
@@ -87,26 +83,6 @@ def measure(rate: Rate, world: World, *, quick: bool) -> tuple[tuple[str, ...], 
     return cells, each, timing.noisy
 
 
-def _stretches(
-    rates: tuple[Rate, ...], title: str, note: str, *, quick: bool
-) -> tuple[Grid, list[Figure]]:
-    rows, figures = [], []
-    worlds: dict[Shape, World] = {}
-    for rate in rates:
-        if rate.shape not in worlds:
-            n_successors = N_SUCCESSORS if rate.shape == SPARSE else None
-            worlds = {rate.shape: make_world(rate.shape, n_successors)}  # one at a time
-        cells, each, noisy = measure(rate, worlds[rate.shape], quick=quick)
-        rows.append(cells)
-        what = f"{title.lower()}, {rate.shape}, {rate.widths}, after {cells[2]}"
-        if rate.shape == SPARSE:
-            target = SPARSE_TARGET
-            figures.append(Figure(what, each, "s an episode", target, AT_MOST, noisy))
-        else:
-            figures.append(Figure(what, 1 / each, "episodes/s", rate.target, noisy=noisy))
-    return Grid(title, (*COLUMNS, *EFFORT), rows, note), figures
-
-
 def run(*, quick: bool) -> Section:
     """Compiled episodes and the protocol loop."""
     section = Section()
@@ -115,14 +91,14 @@ def run(*, quick: bool) -> Section:
         (RATES, "Compiled episodes", note),
         (PROTOCOL, "Protocol loop", "policy() and update() from Python, the same numbers"),
     ):
-        grid, figures = _stretches(rates, title, remark, quick=quick)
-        section.grids.append(grid)
-        section.figures += figures
+        rows = []
+        for shape, group in groupby(rates, key=lambda rate: rate.shape):
+            world = make_world(shape)
+            for rate in group:
+                cells, each, noisy = measure(rate, world, quick=quick)
+                rows.append(cells)
+                what = f"{title.lower()}, {shape}, {rate.widths}, after {cells[2]}"
+                figure = Figure(what, 1 / each, "episodes/s", rate.target, noisy=noisy)
+                section.figures.append(figure)
+        section.grids.append(Grid(title, COLUMNS, rows, remark))
     return section
-
-
-def run_sparse(*, quick: bool) -> Section:
-    """Ten thousand states with a declared support."""
-    note = f"{N_SUCCESSORS} declared successors for every state and action"
-    grid, figures = _stretches(SPARSE_RATES, "Declared support", note, quick=quick)
-    return Section([grid], figures)

@@ -107,7 +107,7 @@ def fastest_ratio(ours: Line, rivals: Sequence[Line], *, own: bool) -> tuple[flo
             for line in rivals
             if line.usable(i)
         ]
-        fastest, name = min(times)
+        fastest, name = min(times, default=(math.nan, "none"))
         ratios.append(fastest / mine.wall)
         names.append(name)
     return median(ratios), " or ".join(sorted(set(names)))
@@ -124,7 +124,8 @@ def compare(shape: Shape, *, quick: bool) -> tuple[Grid, list[Figure]]:
         f"{len(instances)} instances of a run, {instances[0].box.layout.n_entries:,} triples, of "
         f"which on a bound: {', '.join(f'{100 * share:.0f}' for share in bites)} %; Newton steps: "
         f"{', '.join(str(answer.iterations) for answer in answers)}.\n  Medians over instances, "
-        "worst errors; |dD| and entries are differences to our certified answer."
+        f"worst errors; |dD| and entries are differences to our certified answer; flow, box and |dD| "
+        f"up to {USABLE:g} count as an answer."
     )
     grid = Grid(
         f"Projection at {shape}", COLUMNS, [line.cells(base) for line in [*ours, *rivals]], note

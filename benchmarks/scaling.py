@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from benchmarks.machine import streaming_pass
 from benchmarks.report import AT_MOST, Figure, Grid, Section, number, seconds
 from benchmarks.worlds import Shape, make_world, seasoned, timed_stretch
@@ -12,12 +14,20 @@ QUICK_WIDTHS = (5, 18, 57, 182)
 HORIZON = 10_000
 TRIPLES_TO_TOUCH = 4e8  # decides how many episodes a measurement lasts
 GROWTH_TARGET = 2.0
-COLUMNS = ("world", "triples", "episode", "per triple", "growth")
+COLUMNS = ("world", "triples", "episode", "per triple", "and evaluation", "growth")
 
 
 def layers(width: int) -> Shape:
     """Four inner layers of one width."""
     return Shape((1, *[width] * 4, 1), N_ACTIONS)
+
+
+def largest_growth(times: Sequence[float]) -> float:
+    """max over i < j of times[j] / times[i].
+
+    The smallest world pays for every row and state and would hide growth further up.
+    """
+    return max(times[j] / times[i] for j in range(1, len(times)) for i in range(j))
 
 
 def run(*, quick: bool) -> Section:
@@ -42,7 +52,8 @@ def run(*, quick: bool) -> Section:
                 f"{n_entries:,}",
                 f"{'~' if timing.noisy else ''}{seconds(each)}",
                 f"{1e9 * per_triple[-1]:.2f} ns",
-                number(per_triple[-1] / per_triple[0]),
+                f"{1e9 * per_triple[-1] / (played.solver.evaluations / projections):.2f} ns",
+                number(per_triple[-1] / min(per_triple)),
                 f"{played.solver.evaluations / projections:.1f}",
                 f"{played.solver.products / projections:.1f}",
                 f"{1e9 * streaming_pass(n_entries) / n_entries:.2f} ns",
@@ -52,11 +63,12 @@ def run(*, quick: bool) -> Section:
         "Time per triple and episode",
         (*COLUMNS, "evaluations", "products", "stream per triple"),
         rows,
-        "theory parameters, vacuous sets; growth is against the first line",
+        "theory parameters, vacuous sets; growth is against the cheapest smaller size.\n  Larger worlds "
+        "need fewer evaluations, because one path moves less of them.",
     )
     growth = Figure(
-        "time per triple, worst against the smallest world",
-        max(per_triple) / per_triple[0],
+        "time per triple, largest growth from one size to a larger one",
+        largest_growth(per_triple),
         "times",
         GROWTH_TARGET,
         AT_MOST,

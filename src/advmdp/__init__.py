@@ -3,9 +3,13 @@
 from advmdp.errors import AdvMDPError, InvalidInput, UncertifiedStep
 from advmdp.evaluation.run import Run
 from advmdp.layout import Layout
+from advmdp.learners.bandit_uc_o_reps import BanditUCOREPS, ShiftedBanditUCOREPS
 from advmdp.learners.base import FullInformation, Learner, Trajectory
+from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.o_reps import OREPS, OREPSBandit
+from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
 from advmdp.learners.uniform import Uniform
-from advmdp.learners.uob_reps import UOBREPS
+from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
 from advmdp.steps.confidence import AnyTransition, BoxSet, KnownTransition, L1Set
 from advmdp.steps.mirror_descent import Projection, Projector, project
@@ -17,9 +21,14 @@ from advmdp.world.mdp import LayeredMDP
 __version__ = "0.1.0"
 
 __all__ = [
+    "LEARNERS",
+    "OREPS",
+    "UCOREPS",
     "UOBREPS",
+    "UOBREPSL1",
     "AdvMDPError",
     "AnyTransition",
+    "BanditUCOREPS",
     "BoxSet",
     "FullInformation",
     "InvalidInput",
@@ -28,11 +37,15 @@ __all__ = [
     "LayeredMDP",
     "Layout",
     "Learner",
+    "OREPSBandit",
     "Progress",
     "Projection",
     "Projector",
     "Run",
+    "ShiftedBanditUCOREPS",
     "Trajectory",
+    "UCOREPSBox",
+    "UOBREPSL1Printed",
     "UncertifiedStep",
     "Uniform",
     "families",

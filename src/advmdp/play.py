@@ -22,6 +22,7 @@ from advmdp.kernels.episode import (
     World,
     note_belief,
     note_estimates,
+    note_full_losses,
     note_projection,
     open_episode,
 )
@@ -193,7 +194,10 @@ def _protocol(
             else:
                 learner.update(Trajectory(states, actions, ledger.path_losses.copy()))
             if estimates:
-                note_estimates(learner.last_path, ledger)
+                if full_information:
+                    note_full_losses(ledger)
+                else:
+                    note_estimates(learner.last_path, ledger)
                 if learner.moved:
                     note_projection(learner.last_projection, ledger)
             if checker:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels import uob_reps as kernel
+from advmdp.kernels import mirror as kernel
 from advmdp.kernels.visits import Visits
 
 LAYOUT = am.Layout(layer_sizes=(1, 3, 2, 3, 1), n_actions=2)
@@ -40,7 +40,7 @@ def visible_state(learner: am.UOBREPS) -> list[np.ndarray[Any, Any]]:
     listed = int(state.visits.clock[1])
     counters[3] = counters[3][:listed]  # beyond the list there is only history
     clock = counters[5].copy()
-    clock[2:4] = 0  # notes of the last episode
+    clock[[2, 3, 5]] = 0  # notes of the last episode
     counters[5] = clock
     return [a.copy() for a in (*state.measure, *state.rows, *counters)]
 

@@ -109,7 +109,7 @@ def add_row_curvature(
         pull = 0.0
         if group > 0 and weight > 0.0:  # a group of underflowed entries has no mass to share
             diagonal[at + y * n + y] += weight
-            pull = weight / dual.group_mass[2 * r + group - 1]
+            pull = weight / dual.group_mass[2 * r + int64(group) - 1]
         if graph.scattered[r]:
             for i in range(j + 1):
                 factor = weight - (pull if dual.group[begin + i] == group else 0.0)

@@ -80,27 +80,59 @@ def careful_box(
 
 
 @kernel
+def careful_floor_scale(begin: int, size: int, work: Floats, start: float, floor: float) -> float:
+    """ln c of ``ball.floor_scale``."""
+    below = start - 800.0
+    above = start
+    for _ in range(HALVINGS):
+        middle = 0.5 * (below + above)
+        total = 0.0
+        for j in range(size):
+            total += max(math.exp(min(work[begin + j] + middle, 700.0)), floor)
+        if total < 1.0:
+            below = middle
+        else:
+            above = middle
+    return above
+
+
+@kernel
 def moved_mass(
-    begin: int, size: int, work: Floats, rows: TransitionSet, log_scale: float, up: bool
+    begin: int,
+    size: int,
+    work: Floats,
+    rows: TransitionSet,
+    log_scale: float,
+    floor: float,
+    up: bool,
 ) -> float:
+    """The mass above (up) or below (down) the centre at one scale."""
     total = 0.0
     for j in range(size):
-        moved = math.exp(min(work[begin + j] + log_scale, 700.0)) - rows.lower[begin + j]
+        value = max(math.exp(min(work[begin + j] + log_scale, 700.0)), floor)
+        moved = value - rows.lower[begin + j]
         total += max(moved if up else -moved, 0.0)
     return total
 
 
 @kernel
 def careful_ball_scale(
-    begin: int, size: int, work: Floats, rows: TransitionSet, start: float, half: float, up: bool
+    begin: int,
+    size: int,
+    work: Floats,
+    rows: TransitionSet,
+    start: float,
+    half: float,
+    floor: float,
+    up: bool,
 ) -> float:
-    """ln a (up) or ln b (down) of ``rows.ball_scale``; ``start`` is the normalising scale."""
+    """ln a (up) or ln b (down) of ``ball.ball_scale``; ``start`` is the normalising scale."""
     low, high = spread(begin, size, work)
     near = start
     far = -high - 800.0 if up else -low + 1.0
     for _ in range(HALVINGS):
         middle = 0.5 * (near + far)
-        if moved_mass(begin, size, work, rows, middle, up) > half:
+        if moved_mass(begin, size, work, rows, middle, floor, up) > half:
             near = middle
         else:
             far = middle
@@ -109,7 +141,13 @@ def careful_ball_scale(
 
 @kernel
 def careful_ball(
-    begin: int, size: int, work: Floats, group: Marks, rows: TransitionSet, width: float
+    begin: int,
+    size: int,
+    work: Floats,
+    group: Marks,
+    rows: TransitionSet,
+    width: float,
+    floor: float,
 ) -> tuple[float, float, float, float]:
     """Clamp to the ball; return both logarithms of scales and both group masses."""
     top = largest(begin, size, work)
@@ -117,12 +155,14 @@ def careful_ball(
     for j in range(size):
         total += math.exp(work[begin + j] - top)
     start = -top - math.log(total)
+    if floor > 0.0:
+        start = careful_floor_scale(begin, size, work, start, floor)
     half = 0.5 * width
     log_a = start
     log_b = start
-    if moved_mass(begin, size, work, rows, start, True) > half:
-        log_a = careful_ball_scale(begin, size, work, rows, start, half, True)
-        log_b = careful_ball_scale(begin, size, work, rows, start, half, False)
+    if moved_mass(begin, size, work, rows, start, floor, True) > half:
+        log_a = careful_ball_scale(begin, size, work, rows, start, half, floor, True)
+        log_b = careful_ball_scale(begin, size, work, rows, start, half, floor, False)
     raised = 0.0
     lowered = 0.0
     for j in range(size):
@@ -130,14 +170,14 @@ def careful_ball(
         centre = rows.lower[e]
         up = math.exp(min(work[e] + log_a, 700.0))
         down = math.exp(min(work[e] + log_b, 700.0))
-        if up > centre:
+        if up > centre or (log_a == log_b and up > floor):
             work[e] = up
             group[e] = 1
             raised += up
         elif down < centre:
-            work[e] = down
-            group[e] = 2
-            lowered += down
+            work[e] = max(down, floor)
+            group[e] = 2 if down > floor else 0
+            lowered += down if down > floor else 0.0
         else:
             work[e] = centre
             group[e] = 0

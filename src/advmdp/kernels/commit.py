@@ -6,7 +6,7 @@ import math
 
 from .dual import CONSTANT, IMPLICIT, WRITTEN, Dual, Measure, write_weights
 from .flow import forward
-from .graph import Graph, gather, row_begin, row_size
+from .graph import Graph, gather, int64, row_begin, row_size
 from .signed import TINY, from_log, logarithm
 from .targets import kernel, leaf
 
@@ -38,7 +38,7 @@ def commit_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
                 if dual.holding[r] == IMPLICIT:
                     dual.work[e] = from_log(log_value + log_scale)
                 elif dual.group[e] > 0:
-                    log_scale = dual.log_scale[2 * r + dual.group[e] - 1]
+                    log_scale = dual.log_scale[2 * r + int64(dual.group[e]) - 1]
                     dual.work[e] = from_log(log_value + log_scale)
     for j in range(size):
         measure.chance[begin + j] = dual.work[begin + j]

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from .ball import ball_distance, ball_scale, clip_ball, floor_scale
 from .careful import careful_ball, careful_box, careful_simplex
 from .graph import Floats, Graph, gather, row_begin, row_dot, row_size, successor_of
 from .rows import (
@@ -27,10 +28,7 @@ from .rows import (
     SIMPLEX,
     Marks,
     TransitionSet,
-    ball_distance,
-    ball_scale,
     box_scale,
-    clip_ball,
     clip_box,
 )
 from .signed import linear, logarithm
@@ -167,14 +165,20 @@ def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual:
         free = clip_box(begin, size, dual.work, dual.group, rows, c)
         set_groups(dual, r, math.log(c), free, 0.0, 0.0)
     else:
-        width = rows.width[r]
-        if ball_distance(begin, size, dual.work, rows, dual.scale[r]) <= width:
+        half = 0.5 * rows.width[r]
+        floor = rows.slack[r]
+        a = dual.scale[r]
+        if floor > 0.0:
+            a = floor_scale(begin, size, dual.work, a, floor)
+        b = a
+        if ball_distance(begin, size, dual.work, rows, a, floor) > 2.0 * half:
+            a = ball_scale(begin, size, dual.work, rows, a, half, floor, True)
+            b = ball_scale(begin, size, dual.work, rows, b, half, floor, False)
+        elif floor == 0.0:
             return 1.0 / dual.scale[r]
-        a = ball_scale(begin, size, dual.work, rows, dual.scale[r], 0.5 * width, True)
-        b = ball_scale(begin, size, dual.work, rows, dual.scale[r], 0.5 * width, False)
         if not (SMALLEST < a < LARGEST and SMALLEST < b < LARGEST):
             return -1.0
-        raised, lowered = clip_ball(begin, size, dual.work, dual.group, rows, a, b)
+        raised, lowered = clip_ball(begin, size, dual.work, dual.group, rows, a, b, floor)
         set_groups(dual, r, math.log(a), raised, math.log(b), lowered)
     dual.gain[r] = written_gain(graph, r, measure, dual)
     return math.exp(dual.gain[r])
@@ -201,7 +205,7 @@ def solve_row_in_logs(
         set_groups(dual, r, log_scale, free, 0.0, 0.0)
     else:
         log_a, log_b, raised, lowered = careful_ball(
-            begin, size, dual.work, dual.group, rows, rows.width[r]
+            begin, size, dual.work, dual.group, rows, rows.width[r], rows.slack[r]
         )
         set_groups(dual, r, log_a, raised, log_b, lowered)
     dual.gain[r] = written_gain(graph, r, measure, dual)

@@ -13,6 +13,7 @@ from .flow import expected_loss, forward
 from .graph import Floats, Graph
 from .learning import bandit_step, full_step
 from .losses import LossProgram, fill_losses, observe_path
+from .mirror import FULL, Learner, Path, begin_update
 from .projection import (
     GAP,
     RESIDUAL,
@@ -21,7 +22,6 @@ from .projection import (
 )
 from .targets import kernel
 from .trajectory import draw_trajectory
-from .uob_reps import Learner, Path, begin_update
 from .visits import Counts, settle
 
 # Places in ``Ledger.sums``.
@@ -92,6 +92,14 @@ def note_estimates(path: Path, ledger: Ledger) -> None:
 
 
 @kernel
+def note_full_losses(ledger: Ledger) -> None:
+    """The same under full information, where the estimates are the losses themselves."""
+    ledger.sums[FED] = ledger.sums[BELIEVED]
+    for r in range(ledger.fed.shape[0]):
+        ledger.fed[r] += ledger.losses[r]
+
+
+@kernel
 def note_projection(solver: Solver, ledger: Ledger) -> None:
     """The certificate of one projection."""
     ledger.counts[PROJECTIONS] += 1
@@ -102,7 +110,7 @@ def note_projection(solver: Solver, ledger: Ledger) -> None:
 
 
 @kernel
-def play_uob_reps(
+def play_mirror(
     graph: Graph,
     world: World,
     program: LossProgram,
@@ -112,7 +120,7 @@ def play_uob_reps(
     learner: Learner,
     wide: bool | None,
 ) -> int:
-    """Episodes start .. stop - 1 of UOB-REPS.
+    """Episodes start .. stop - 1 of a mirror-descent learner.
 
     Returns ``stop``, or the episode whose projection the fast path could not certify: everything
     of that episode is done except ``finish_safely``.
@@ -122,8 +130,13 @@ def play_uob_reps(
         fill_losses(program, world.seed0, world.seed1, episode, ledger.losses)
         open_episode(graph, world, measure.policy, episode, ledger)
         note_belief(graph, measure, ledger)
-        moves = begin_update(graph, learner, ledger.states, ledger.path, ledger.path_losses)
-        note_estimates(learner.path, ledger)
+        moves = begin_update(
+            graph, learner, ledger.states, ledger.path, ledger.path_losses, ledger.losses
+        )
+        if learner.rates.estimator == FULL:
+            note_full_losses(ledger)
+        else:
+            note_estimates(learner.path, ledger)
         observe_path(program, ledger.path)
         if moves:
             if not project(graph, measure, learner.rows, learner.solver, wide, None):

@@ -39,7 +39,7 @@ class TransitionSet(NamedTuple):
     lower: Floats  # (E,) lower bound of a box row; centre of a ball row; a fixed row itself
     upper: Floats  # (E,) upper bound of a box row; empty when there are only balls
     width: Floats  # (R,) radius of a ball row; empty when there are only boxes
-    slack: Floats  # (R,) 1 - sum of lower, of a box row
+    slack: Floats  # (R,) 1 - sum of lower of a box row; the least probability in a ball row
 
 
 @kernel
@@ -93,7 +93,7 @@ def box_scale(begin: int, size: int, work: Floats, rows: TransitionSet, start: f
         if not (below < following < above):
             return c if abs(missing) <= 1e-12 else math.inf
         c = following
-    return c
+    return math.inf
 
 
 @leaf
@@ -111,69 +111,3 @@ def clip_box(
         work[e] = clipped
         free += clipped if is_free else 0.0
     return free
-
-
-@leaf
-def ball_distance(begin: int, size: int, work: Floats, rows: TransitionSet, factor: float) -> float:
-    """The L1 distance of ``factor * w`` from the centre."""
-    total = 0.0
-    for j in range(size):
-        total += abs(factor * work[begin + j] - rows.lower[begin + j])
-    return total
-
-
-@leaf
-def ball_scale(
-    begin: int, size: int, work: Floats, rows: TransitionSet, start: float, half: float, up: bool
-) -> float:
-    """The factor a (up) or b (down) with which mass ``half`` is moved above or below the centre.
-
-    up:   sum_j max(a w_j - centre_j, 0) = half, convex and increasing in a, started from the right;
-    down: sum_j max(centre_j - b w_j, 0) = half, convex and decreasing in b, started from the left.
-    Newton then walks monotonically through finitely many linear pieces.
-    """
-    factor = start
-    for _ in range(MAX_PASSES):
-        total = 0.0
-        slope = 0.0
-        for j in range(size):
-            w = work[begin + j]
-            moved = factor * w - rows.lower[begin + j]
-            if not up:
-                moved = -moved
-            total += max(moved, 0.0)
-            slope += w if moved > 0.0 else 0.0
-        excess = total - half
-        if excess <= ROUNDING or slope <= 0.0:
-            return factor if excess <= 1e-12 else math.inf
-        step = excess / slope
-        following = factor - step if up else factor + step
-        if following == factor:
-            return factor
-        factor = following
-    return factor
-
-
-@leaf
-def clip_ball(
-    begin: int, size: int, work: Floats, group: Marks, rows: TransitionSet, a: float, b: float
-) -> tuple[float, float]:
-    """Turn w into p = clamp(centre, a w, b w); return the masses of groups 1 (up) and 2 (down)."""
-    raised = 0.0
-    lowered = 0.0
-    for j in range(size):
-        e = begin + j
-        centre = rows.lower[e]
-        w = work[e]
-        if a * w > centre:
-            work[e] = a * w
-            group[e] = 1
-            raised += a * w
-        elif b * w < centre:
-            work[e] = b * w
-            group[e] = 2
-            lowered += b * w
-        else:
-            work[e] = centre
-            group[e] = 0
-    return raised, lowered

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -28,7 +28,8 @@ FAST_MATH = {"reassoc", "contract"}
 
 
 # A kernel inlines kernels of other files, but numba renews a cached one only when its own file
-# changes.  Stamping every cache file with all the sources makes any edit renew them all.
+# changes; and an index that names a class since renamed cannot even be read.  With a stamp of all
+# the sources in the names of the cache files any edit renews them all.
 SOURCE_STAMP = hashlib.sha256(
     b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
 ).hexdigest()
@@ -68,8 +69,17 @@ def _compile(function: F, *, inline: bool) -> F:
         _nrt=False,
     )(function)
     if hasattr(compiled, "_cache"):  # not so when numba is switched off for debugging
-        compiled._cache._cache_file._source_stamp = SOURCE_STAMP
+        _stamp_cache(compiled._cache)
     return compiled  # type: ignore[no-any-return]
+
+
+def _stamp_cache(cache: Any) -> None:
+    from numba.core.caching import IndexDataCacheFile
+
+    name = f"{cache._impl.filename_base}-{SOURCE_STAMP[:12]}"
+    cache._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
+        cache._cache_path, name, SOURCE_STAMP
+    )
 
 
 def load_cuda_kernels() -> ModuleType:

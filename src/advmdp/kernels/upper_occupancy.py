@@ -121,6 +121,43 @@ def shift_ball(
 
 
 @leaf
+def printed_ball(
+    graph: Graph, r: int, rows: TransitionSet, value: Floats, order: NDArray[np.int64]
+) -> float:
+    """Comp-Prob-UB of the supplement as it is printed, for comparison only.
+
+    Its branch at width 1 overestimates for widths between 1 and 2, and with a single successor it
+    takes away mass that it could not add, which underestimates.
+    """
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    width = rows.width[r]
+    if width > 1.0:
+        return value[successor_of(graph, r, order[0])]
+    total = row_dot(graph, r, rows.lower, value)
+    left = 0.5 * width
+    for i in range(size):
+        take = min(left, 1.0 - rows.lower[begin + order[i]])
+        total += take * value[successor_of(graph, r, order[i])]
+        left -= take
+    left = 0.5 * width
+    for back in range(size):
+        j = order[size - 1 - back]
+        take = min(left, rows.lower[begin + j])
+        total -= take * value[successor_of(graph, r, j)]
+        left -= take
+    return total
+
+
+@leaf
+def best_printed_row(graph: Graph, r: int, k: int, rows: TransitionSet, reach: Reach) -> float:
+    """``printed_ball`` with the successors sorted, as in ``best_row``."""
+    if row_size(graph, r) < layer_end(graph, k + 1) - layer_begin(graph, k + 1):
+        sort_row(graph, r, reach)
+    return printed_ball(graph, r, rows, reach.value, reach.order)
+
+
+@leaf
 def best_row(graph: Graph, r: int, k: int, rows: TransitionSet, reach: Reach) -> float:
     """max <p, f> over the row's set, for a row of layer k.
 
@@ -165,21 +202,31 @@ def chance_of_one(graph: Graph, r: int, target: int, rows: TransitionSet) -> flo
 
 @kernel
 def largest_reach(
-    graph: Graph, target: int, k: int, policy: Floats, rows: TransitionSet, reach: Reach
+    graph: Graph,
+    target: int,
+    k: int,
+    policy: Floats,
+    rows: TransitionSet,
+    reach: Reach,
+    printed: bool,
 ) -> float:
-    """max over the set of q(target), for a state of layer k."""
+    """max over the set of q(target), for a state of layer k (``printed``: see printed_ball)."""
     if k == 0:
         return 1.0
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        reach.value[x] = 1.0 if x == target else 0.0
     for back in range(k):
         here = k - 1 - back
-        if back > 0:
+        if back > 0 or printed:
             sort_layer(graph, here + 1, reach)
         for y in range(layer_begin(graph, here), layer_end(graph, here)):
             total = 0.0
             for r in range(y * graph.n_actions, (y + 1) * graph.n_actions):
                 weight = linear(policy[r])
                 if weight > 0.0:
-                    if back == 0:
+                    if printed:
+                        total += weight * best_printed_row(graph, r, here, rows, reach)
+                    elif back == 0:
                         total += weight * chance_of_one(graph, r, target, rows)
                     else:
                         total += weight * best_row(graph, r, here, rows, reach)
@@ -194,6 +241,6 @@ def upper_occupancies(
     """u(x, a) for every pair."""
     for k in range(n_layers(graph)):
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            bound = largest_reach(graph, x, k, policy, rows, reach)
+            bound = largest_reach(graph, x, k, policy, rows, reach, False)
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 out[r] = linear(policy[r]) * bound

@@ -20,9 +20,9 @@ from .targets import kernel
 Counts = NDArray[np.int64]
 
 # Places in ``clock``.
-EPOCH, CHANGED, ADDED, OPENS, EPISODES = 0, 1, 2, 3, 4
+EPOCH, CHANGED, ADDED, OPENS, EPISODES, MOVES = 0, 1, 2, 3, 4, 5
 # Which confidence set is built from the counters.
-BERNSTEIN, WEISSMAN = 0, 1
+BERNSTEIN, WEISSMAN, KNOWN = 0, 1, 2
 
 
 class Visits(NamedTuple):
@@ -33,7 +33,8 @@ class Visits(NamedTuple):
     triples: NDArray[np.int32]  # (E,) M
     changed: Counts  # (R,) list of rows visited in this epoch
     marked: Marks  # (R,) whether a row is in that list
-    clock: Counts  # (5,) epoch, rows listed, rows added by this episode, epoch opens, episodes
+    clock: Counts  # (6,) epoch, rows listed, rows added by this episode, whether an epoch opens,
+    #                     episodes, whether the iterate moves
     starts: Counts  # (most epochs,) number of episodes before each epoch
     old_kind: Marks  # (R,)
     old_opened: Counts  # (R,)
@@ -79,16 +80,23 @@ def box_bounds(graph: Graph, r: int, visits: Visits, log_term: float, rows: Tran
 
 
 @kernel
-def ball_bounds(graph: Graph, r: int, visits: Visits, log_term: float, rows: TransitionSet) -> None:
-    """The L1 ball of the supplement: radius sqrt(2 n ln(.) / N), the whole simplex when N = 0."""
+def ball_bounds(
+    graph: Graph, r: int, visits: Visits, log_term: float, floor: float, rows: TransitionSet
+) -> None:
+    """The L1 ball of the supplement: radius sqrt(2 n ln(.) / N), the whole simplex when N = 0.
+
+    With a floor alpha the whole ball is shifted: p becomes (1 - alpha n) p + alpha.
+    """
     begin = row_begin(graph, r)
     size = row_size(graph, r)
     n = visits.pairs[r]
     width = math.sqrt(2.0 * size * log_term / max(1, n)) if n > 0 else 2.0
     for j in range(size):
-        rows.lower[begin + j] = visits.triples[begin + j] / n if n > 0 else 1.0 / size
-    rows.width[r] = min(width, 2.0)
-    rows.kind[r] = SIMPLEX if width >= 2.0 or size == 1 else BALL
+        centre = visits.triples[begin + j] / n if n > 0 else 1.0 / size
+        rows.lower[begin + j] = (1.0 - floor * size) * centre + floor
+    rows.width[r] = (1.0 - floor * size) * min(width, 2.0)
+    rows.slack[r] = floor
+    rows.kind[r] = SIMPLEX if size == 1 or (width >= 2.0 and floor == 0.0) else BALL
 
 
 @kernel
@@ -118,7 +126,14 @@ def copy_row(graph: Graph, r: int, source: Floats, target: Floats) -> None:
 
 
 @kernel
-def rebuild(graph: Graph, visits: Visits, rows: TransitionSet, log_term: float, shape: int) -> None:
+def rebuild(
+    graph: Graph,
+    visits: Visits,
+    rows: TransitionSet,
+    log_term: float,
+    floor: float,
+    shape: int,
+) -> None:
     """New bounds for the rows visited in the epoch that ends, keeping the old ones."""
     for i in range(visits.clock[CHANGED]):
         r = visits.changed[i]
@@ -132,7 +147,7 @@ def rebuild(graph: Graph, visits: Visits, rows: TransitionSet, log_term: float, 
             box_bounds(graph, r, visits, log_term, rows)
         else:
             visits.old_slack[r] = rows.width[r]
-            ball_bounds(graph, r, visits, log_term, rows)
+            ball_bounds(graph, r, visits, log_term, floor, rows)
 
 
 @kernel

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from advmdp.learners.bandit_uc_o_reps import BanditUCOREPS, ShiftedBanditUCOREPS
+from advmdp.learners.o_reps import OREPS, OREPSBandit
+from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
 from advmdp.learners.uniform import Uniform
-from advmdp.learners.uob_reps import UOBREPS
+from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 
 
 @dataclass(frozen=True)
@@ -25,5 +28,13 @@ class Entry:
 
 LEARNERS: dict[str, Entry] = {
     "uob-reps": Entry(UOBREPS, "unknown P, bandit, adversarial"),
+    "uob-reps-l1": Entry(UOBREPSL1, "unknown P, bandit, adversarial"),
+    "uob-reps-l1-printed": Entry(UOBREPSL1Printed, "unknown P, bandit, adversarial"),
+    "o-reps": Entry(OREPS, "known P, full information, adversarial", knows_transition=True),
+    "o-reps-bandit": Entry(OREPSBandit, "known P, bandit, adversarial", knows_transition=True),
+    "uc-o-reps": Entry(UCOREPS, "unknown P, full information, adversarial"),
+    "uc-o-reps-box": Entry(UCOREPSBox, "unknown P, full information, adversarial"),
+    "bandit-uc-o-reps": Entry(BanditUCOREPS, "unknown P, bandit, reachable states"),
+    "bandit-uc-o-reps-shifted": Entry(ShiftedBanditUCOREPS, "unknown P, bandit, adversarial"),
     "uniform": Entry(Uniform, "naive", has_horizon=False),
 }

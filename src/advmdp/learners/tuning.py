@@ -36,6 +36,11 @@ def checked_rate(value: float, name: str, *, zero_allowed: bool = False) -> floa
     return float(value)
 
 
+def log_pairs_per_layer(layout: Layout) -> float:
+    """ln(|X| |A| / L), the entropy term of the O-REPS family."""
+    return math.log(layout.n_states * layout.n_actions / layout.n_layers)
+
+
 def uob_reps_rate(layout: Layout, n_episodes: int, delta: float) -> float:
     """eta = gamma = sqrt(L ln(L |X| |A| / delta) / (T |X| |A|)), Theorem 3 of the paper.
 

@@ -79,20 +79,26 @@ class BoxSet(ConfidenceSet):
 
 
 class L1Set(ConfidenceSet):
-    """Distributions with ``|p - centre|_1 <= width`` for every pair: the supplement's set."""
+    """Distributions with ``|p - centre|_1 <= width`` for every pair: the supplement's set.
 
-    def __init__(self, layout: Layout, centre: Any, width: Any) -> None:
+    With a ``floor`` every probability is also at least that much, as in the shifted set of Bandit
+    UC-O-REPS; the centre must keep to it.
+    """
+
+    def __init__(self, layout: Layout, centre: Any, width: Any, floor: float = 0.0) -> None:
         middle = layout.flat_triples(centre, "centre")
         radius = layout.flat_pairs(width, "width")
         _check_distributions(layout, middle, "centre")
         if (radius < 0).any():
             row = int(np.flatnonzero(radius < 0)[0])
             raise InvalidInput(f"width: negative at {layout.name_of_row(row)}; use 0 or more")
-        whole = (radius >= 2.0) | (layout.row_sizes() == 1)
+        if not 0.0 <= floor < 1.0 or middle.min() < floor - SUM_TOLERANCE:
+            raise InvalidInput(f"floor: {floor!r} must be at least 0 and below every centre")
+        whole = ((radius >= 2.0) & (floor == 0.0)) | (layout.row_sizes() == 1)
         kind = np.where(whole, SIMPLEX, BALL)
         kind = np.where((radius == 0.0) & ~whole, FIXED, kind).astype(np.uint8)
         rows = TransitionSet(
-            kind, middle, np.zeros(0), np.minimum(radius, 2.0), np.zeros(layout.n_rows)
+            kind, middle, np.zeros(0), np.minimum(radius, 2.0), np.full(layout.n_rows, float(floor))
         )
         super().__init__(layout, rows)
 

@@ -1,0 +1,135 @@
+"""Bandit UC-O-REPS: the estimator that UOB-REPS improves on (Rosenberg and Mansour, 2019)."""
+
+from __future__ import annotations
+
+import math
+
+from advmdp.errors import InvalidInput
+from advmdp.kernels.mirror import OWN
+from advmdp.kernels.visits import WEISSMAN
+from advmdp.layout import Layout
+from advmdp.learners.mirror import MirrorDescent
+from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate, width_log_term
+
+
+class BanditUCOREPS(MirrorDescent):
+    """Adversarial losses, bandit feedback, unknown transition, every state easily reached.
+
+        l^_t(x, a) = l_t(x, a) / q^_t(x, a)      on the visited pairs, else 0
+        q_{t+1}    = argmin over q in Delta(P_i) of  eta <q, l^_t> + D(q || q_t)
+
+    The learner's own occupancy q^_t stands where the unknown true one should: the bias has either
+    sign and is bounded only if every policy reaches every state with probability ``alpha``.  This
+    version assumes that much and does not enforce it: whether the original adds the constraint
+    q(x) >= alpha is not known to us [reconstructed].
+
+    Parameters
+    ----------
+    layout, n_episodes, delta, log_scale
+        As in ``UCOREPS``; the set is the L1 ball.
+    alpha
+        The reachability that the tuning relies on.
+    eta
+        By default sqrt(alpha L ln(|X| |A|) / (T |X| |A|)) [reconstructed], times ``eta_scale``.
+
+    Guarantee under the assumption: order L |X| sqrt(|A| T) / alpha up to logarithms.  Cost of an
+    episode: a few passes over the triples.
+
+    >>> learner = BanditUCOREPS(Layout(layer_sizes=(1, 2, 1), n_actions=2), n_episodes=100)
+    >>> learner.policy()[0]
+    array([[0.5, 0.5]])
+
+    Reference: Rosenberg and Mansour, "Online stochastic shortest path with bandit feedback and
+    unknown transition function", NeurIPS 2019.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        n_episodes: int,
+        delta: float = 0.1,
+        alpha: float = 0.1,
+        eta: float | None = None,
+        log_scale: float = 1.0,
+        eta_scale: float = 1.0,
+    ) -> None:
+        self._start(layout, n_episodes, delta, alpha, 0.0, eta, log_scale, eta_scale)
+
+    def _start(
+        self,
+        layout: Layout,
+        n_episodes: int,
+        delta: float,
+        alpha: float,
+        floor: float,
+        eta: float | None,
+        log_scale: float,
+        eta_scale: float,
+    ) -> None:
+        checked_horizon(n_episodes)
+        self.delta = checked_delta(delta)
+        if not 0.0 < alpha <= 1.0:
+            raise InvalidInput(f"alpha: {alpha!r} is not in (0, 1]")
+        self.alpha = float(alpha)
+        pairs = layout.n_states * layout.n_actions
+        theory = math.sqrt(alpha * layout.n_layers * math.log(pairs) / (n_episodes * pairs))
+        super().__init__(
+            layout,
+            n_episodes,
+            eta=checked_rate(theory if eta is None else eta, "eta")
+            * checked_rate(eta_scale, "eta_scale"),
+            gamma=0.0,
+            log_term=width_log_term(layout, n_episodes, delta)
+            * checked_rate(log_scale, "log_scale"),
+            estimator=OWN,
+            shape=WEISSMAN,
+            floor=floor,
+        )
+
+
+class ShiftedBanditUCOREPS(BanditUCOREPS):
+    """Adversarial losses, bandit feedback, unknown transition, no assumption; order T^{3/4}.
+
+    ``BanditUCOREPS`` over shifted transitions: every plausible p is replaced by
+    (1 - alpha n) p + alpha with n successors, so that q^_t(x) >= alpha for every state by
+    construction; the policy is played in the true MDP.
+
+    Parameters
+    ----------
+    alpha
+        The shift; by default (|A| / T)^{1/4} / sqrt(L), at most half of one over the widest layer.
+        Both the exact form of the shift and this value are our reading [reconstructed]: they give
+        the published exponents.
+    layout, n_episodes, delta, eta, log_scale, eta_scale
+        As in ``BanditUCOREPS``.
+
+    Guarantee: order L^{3/2} |X| |A|^{1/4} T^{3/4} up to logarithms.  Cost of an episode: a few
+    passes over the triples.
+
+    >>> learner = ShiftedBanditUCOREPS(Layout(layer_sizes=(1, 2, 1), n_actions=2), n_episodes=100)
+    >>> round(learner.alpha, 4)
+    0.25
+
+    Reference: Rosenberg and Mansour, NeurIPS 2019.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        n_episodes: int,
+        delta: float = 0.1,
+        alpha: float | None = None,
+        eta: float | None = None,
+        log_scale: float = 1.0,
+        eta_scale: float = 1.0,
+    ) -> None:
+        checked_horizon(n_episodes)
+        largest = 1.0 / int(layout.row_sizes().max())
+        if alpha is None:
+            theory = (layout.n_actions / n_episodes) ** 0.25 / math.sqrt(layout.n_layers)
+            alpha = min(theory, 0.5 * largest)
+        if not 0.0 < alpha < largest:
+            raise InvalidInput(
+                f"alpha: {alpha!r} must be positive and below one over the widest layer ({largest})"
+            )
+        self._start(layout, n_episodes, delta, alpha, alpha, eta, log_scale, eta_scale)

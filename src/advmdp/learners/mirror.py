@@ -1,0 +1,259 @@
+"""What all mirror-descent learners share: the iterate, the set, the certified update."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.kernels import mirror as kernel
+from advmdp.kernels.dual import Dual, Measure
+from advmdp.kernels.episode import play_mirror
+from advmdp.kernels.flow import forward
+from advmdp.kernels.projection import Solver, project
+from advmdp.kernels.rows import BALL, SIMPLEX, TransitionSet
+from advmdp.kernels.visits import BERNSTEIN, EPISODES, EPOCH, MOVES, WEISSMAN, Visits
+from advmdp.layout import Floats, Layout, Table
+from advmdp.learners.base import CompiledLoop, Steps, check_full_information, check_trajectory
+from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.tuning import checked_horizon
+from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition, L1Set
+from advmdp.steps.occupancy import join
+from advmdp.steps.workspace import all_transitions, is_wide, new_reach, new_solver
+
+
+class MirrorDescent(CompiledLearner):
+    """An occupancy measure moved by KL mirror descent over a set of transitions.
+
+    A learner of the family chooses its rates, its estimator and its set (see
+    ``advmdp.kernels.mirror``); everything else is here.
+    """
+
+    feedback: ClassVar[Literal["bandit", "full"]] = "bandit"
+    scratch = (
+        *("solver.vectors", "solver.blocks", "reach", "old_policy", "visits.old"),
+        # holding and scale are first guesses of the next projection: kept, for identical bits
+        *(f"solver.dual.{name}" for name in Dual._fields if name not in ("holding", "scale")),
+    )
+    _state: kernel.Learner
+
+    def __init__(
+        self,
+        layout: Layout,
+        n_episodes: int,
+        *,
+        eta: float,
+        gamma: float,
+        log_term: float,
+        estimator: int,
+        shape: int,
+        floor: float = 0.0,
+        known: KnownTransition | None = None,
+    ) -> None:
+        self.n_episodes = checked_horizon(n_episodes)
+        self.eta, self.gamma, self.log_term = eta, gamma, log_term
+        self._wide = is_wide(layout)
+        state = kernel.Learner(
+            rates=kernel.Rates(eta, gamma, log_term, floor, shape, estimator),
+            measure=_first_measure(layout) if known is None else _on_known(layout, known),
+            rows=_first_set(layout, shape, floor) if known is None else known.rows,
+            visits=_no_visits(layout, n_episodes),
+            solver=new_solver(layout),
+            reach=new_reach(layout),
+            path=kernel.Path(*(np.zeros(layout.n_layers) for _ in kernel.Path._fields)),
+            old_policy=np.zeros(layout.n_rows),
+        )
+        super().__init__(layout, state)
+        if known is not None:
+            self._balance_first_measure()
+
+    # ------------------------------------------------------------------ the contract
+
+    def policy(self) -> Table:
+        """pi_t = pi^{q_t} of the coming episode."""
+        return self.layout.pairs(np.maximum(self._state.measure.policy, 0.0))
+
+    def update(self, feedback: Any) -> None:
+        """One episode: estimates, counters, epoch, mirror descent."""
+        if self.feedback == "full":
+            steps = check_full_information(self.layout, feedback)
+            losses = (steps.losses[steps.path], steps.losses)
+        else:
+            steps = check_trajectory(self.layout, feedback)
+            losses = (steps.losses, _NO_LOSSES)
+        if self.episodes >= self.n_episodes:
+            raise InvalidInput(
+                f"update: all {self.n_episodes} episodes are played; "
+                "make a learner with a larger n_episodes"
+            )
+        self._update(steps, losses)
+
+    def _update(self, steps: Steps, losses: tuple[Floats, Floats]) -> None:
+        path = (steps.states, steps.path)
+        if not kernel.update(self._graph, self._state, self._wide, *path, *losses):
+            self._finish(*path)
+
+    # ------------------------------------------------------------------ what can be looked at
+
+    @property
+    def upper_occupancy_of_last(self) -> Floats:
+        """What divided the losses of the last update: u_t(x_k, a_k), or q^_t(x_k, a_k)."""
+        return self._state.path.bound.copy()
+
+    @property
+    def estimate_of_last(self) -> Floats:
+        """The estimated losses of the visited pairs of the last update."""
+        return self._state.path.estimate.copy()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the coming episode: 1, 2, ..."""
+        return int(self._state.visits.clock[EPOCH])
+
+    @property
+    def episodes(self) -> int:
+        """Episodes learnt from so far."""
+        return int(self._state.visits.clock[EPISODES])
+
+    @property
+    def epoch_starts(self) -> NDArray[np.int64]:
+        """For every epoch, the number of episodes before it."""
+        return self._state.visits.starts[: self.epoch].copy()
+
+    @property
+    def visits(self) -> Table:
+        """N(x, a), a pair table."""
+        return self.layout.pairs(self._state.visits.pairs.astype(np.float64))
+
+    @property
+    def transitions_seen(self) -> Table:
+        """M(x' | x, a), a triple table."""
+        return self.layout.triples(self._state.visits.triples.astype(np.float64))
+
+    @property
+    def mean_width(self) -> float:
+        """How much is left open: 1 while anything is possible, 0 when all is known.
+
+        Boxes: the mean over triples of upper - lower.  Balls: the mean radius, as a share of 2.
+        """
+        rows, shape = self._state.rows, self._state.rates.shape
+        if shape == BERNSTEIN:
+            return float((rows.upper - rows.lower).mean())
+        return float(rows.width.mean() / 2.0) if shape == WEISSMAN else 0.0
+
+    def occupancy(self) -> Table:
+        """q_t of the coming episode, a triple table."""
+        return self.layout.triples(join(self.layout, *self._state.measure))
+
+    def confidence_set(self) -> ConfidenceSet:
+        """A copy of the set of the coming episode."""
+        rows, shape = self._state.rows, self._state.rates.shape
+        if shape == BERNSTEIN:
+            return BoxSet(self.layout, rows.lower.copy(), rows.upper.copy())
+        if shape == WEISSMAN:
+            return L1Set(self.layout, rows.lower.copy(), rows.width.copy(), self._state.rates.floor)
+        return KnownTransition(self.layout, rows.lower.copy())
+
+    # ------------------------------------------------------------------ inside the package
+
+    @property
+    def measure(self) -> Measure:
+        """q_t as the kernels hold it: live arrays, for the accounting."""
+        return self._state.measure
+
+    @property
+    def last_path(self) -> kernel.Path:
+        """Bounds and estimates of the last update as the kernels hold them."""
+        return self._state.path
+
+    @property
+    def moved(self) -> bool:
+        """Whether the last update projected: not so without a loss and without a new epoch."""
+        return bool(self._state.visits.clock[MOVES])
+
+    @property
+    def last_projection(self) -> Solver:
+        """The solver after the last update, for the accounting."""
+        return self._state.solver
+
+    def compiled_loop(self) -> CompiledLoop:
+        """For ``play``: whole episodes without leaving compiled code."""
+        return CompiledLoop(play_mirror, (self._state, self._wide), self._finish)
+
+    def _finish(self, states: NDArray[np.int64], path: NDArray[np.int64]) -> None:
+        """Complete a pending projection on the safe path, or take the episode back."""
+        if kernel.finish_safely(self._graph, self._state, self._wide):
+            return
+        kernel.undo_update(self._graph, self._state, states, path)
+        raise UncertifiedStep(
+            f"episode {self.episodes + 1}: no certified projection (flow residual "
+            f"{self._state.solver.figures[0]:.1e}); the episode was taken back: "
+            "lower eta or raise gamma or log_scale"
+        )
+
+    def _balance_first_measure(self) -> None:
+        """Project the start onto the known transition: q_1 of largest entropy."""
+        if not any(
+            project(self._graph, self._state.measure, self._state.rows, self._state.solver, *path)
+            for path in ((self._wide, None), (self._wide, True))
+        ):
+            raise UncertifiedStep("transitions: no certified first occupancy measure")
+
+
+_NO_LOSSES = np.zeros(0)
+
+
+def _first_set(layout: Layout, shape: int, floor: float) -> TransitionSet:
+    """Every transition function; for balls with their centre in the middle, shifted if wanted."""
+    rows = all_transitions(layout)
+    if shape == WEISSMAN:
+        size = layout.row_sizes()
+        rows.lower[:] = np.repeat(1.0 / size, size)
+        rows.slack[:] = floor
+        rows.width[:] = 2.0 * (1.0 - floor * size)
+        rows.kind[:] = np.where((size > 1) & (floor > 0.0), BALL, SIMPLEX)
+    return rows
+
+
+def _on_known(layout: Layout, known: KnownTransition) -> Measure:
+    """Uniform over the pairs of each layer: not yet an occupancy measure, see the caller."""
+    policy = np.full(layout.n_rows, 1.0 / layout.n_actions)
+    sizes = layout.layer_sizes
+    return Measure(known.rows.lower.copy(), policy, np.repeat(1.0 / np.array(sizes), sizes))
+
+
+def _first_measure(layout: Layout) -> Measure:
+    """q_1: uniform, 1 / (|X_k| |A| |X_{k+1}|) on every triple; every state has mass 1 / |X_k|.
+
+    With a declared support the same formula would not conserve flow; there q_1 is the measure of
+    the uniform policy and of transitions uniform over the declared successors.
+    """
+    size = layout.row_sizes()
+    chance = np.repeat(1.0 / size, size)
+    policy = np.full(layout.n_rows, 1.0 / layout.n_actions)
+    mass = np.zeros(layout.n_states)
+    forward(layout.graph(), chance, policy, mass)
+    return Measure(chance, policy, mass)
+
+
+def _no_visits(layout: Layout, n_episodes: int) -> Visits:
+    n_rows, n_entries = layout.n_rows, layout.n_entries
+    most_epochs = 2 + min(n_episodes, n_rows * (1 + int(math.log2(n_episodes))))
+    counts = {
+        name: np.zeros(n_rows, dtype=np.int64)
+        for name in ("pairs", "opened", "changed", "old_opened")
+    }
+    return Visits(
+        **counts,
+        triples=np.zeros(n_entries, dtype=np.int32),
+        marked=np.zeros(n_rows, dtype=np.uint8),
+        clock=np.array([1, 0, 0, 0, 0, 0], dtype=np.int64),
+        starts=np.zeros(most_epochs, dtype=np.int64),
+        old_kind=np.zeros(n_rows, dtype=np.uint8),
+        old_slack=np.zeros(n_rows),
+        old_lower=np.zeros(n_entries),
+        old_upper=np.zeros(n_entries),
+    )

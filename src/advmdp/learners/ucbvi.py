@@ -1,0 +1,166 @@
+"""UCBVI: optimistic value iteration for stochastic losses, with two kinds of bonus."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from advmdp.kernels.empirical import Model
+from advmdp.kernels.ucbvi import Bonus, UCBVIState
+from advmdp.layout import Layout, Table
+from advmdp.learners.compiled import BanditLearner
+from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate
+
+
+class _UCBVI(BanditLearner):
+    """What both bonuses share: parameters, first state, and what can be looked at."""
+
+    def __init__(self, layout: Layout, n_episodes: int, delta: float, bonus_scale: float) -> None:
+        self.n_episodes = checked_horizon(n_episodes)
+        self.delta = checked_delta(delta)
+        self.bonus_scale = checked_rate(bonus_scale, "bonus_scale", zero_allowed=True)
+        steps = layout.n_layers * n_episodes
+        self.log_term = math.log(5.0 * layout.n_states * layout.n_actions * steps / delta)
+        first = np.zeros((layout.n_states - 1, layout.n_actions))
+        first[:, 0] = 1.0  # all values are 0, and ties go to the first action
+        state = UCBVIState(
+            policy=first.ravel(),
+            bonus=self._bonus(layout),
+            model=no_visits(layout),
+            chance=np.zeros(layout.n_entries),
+            seen=np.zeros(layout.n_states, dtype=np.int64),
+            q=np.zeros(layout.n_rows),
+            value=np.zeros(layout.n_states),
+        )
+        super().__init__(layout, state)
+
+    def _bonus(self, layout: Layout) -> Bonus:
+        raise NotImplementedError
+
+    @property
+    def episodes(self) -> int:
+        """Episodes learnt from so far."""
+        return int(self._state.seen[0])
+
+    @property
+    def lower_values(self) -> Table:
+        """Q, a pair table: with high probability no larger than the optimal Q."""
+        return self.layout.pairs(self._state.q.copy())
+
+    @property
+    def optimistic_loss(self) -> float:
+        """V(x_0): with high probability no larger than the expected loss of the best policy."""
+        return float(self._state.value[0])
+
+
+class UCBVICH(_UCBVI):
+    """UCBVI with the Chernoff-Hoeffding bonus; stochastic losses, bandit feedback, unknown P.
+
+    After every episode, backwards over the layers, on all pairs that were visited,
+
+        Q(x, a) = max( Q(x, a), 0, l-(x, a) + <P^(. | x, a), V> - b(x, a) ),     V(x) = min_a Q
+        b(x, a) = 7 L lambda / sqrt(N(x, a)),    lambda = ln(5 |X| |A| L T / delta)
+
+    and the next episode plays argmin_a Q (ties to the first action).  Q starts at 0, a lower bound
+    of every loss to go, and never decreases.  l- and P^ are the averages over the N visits.
+
+    Parameters
+    ----------
+    layout
+        Layers, actions and declared successors [X, A].
+    n_episodes
+        The horizon T; it enters the logarithm.
+    delta
+        The guarantee holds with probability 1 - delta.
+    bonus_scale
+        Multiplies b.  With 1, the theory's value, b exceeds every loss to go until a pair has been
+        visited (7 lambda)^2 times, some ten thousand; runs of ordinary length want 0.01 to 0.1,
+        without the proof.
+
+    Guarantee: regret of order L^(3/2) sqrt(|X| |A| T) for losses drawn independently from a fixed
+    distribution; none for others.  Cost of an episode: one pass over the triples.
+
+    >>> from advmdp.learners.base import Trajectory
+    >>> learner = UCBVICH(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, bonus_scale=0.001)
+    >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
+    >>> learner.policy()[0], learner.lower_values[0].round(3)
+    (array([[0., 1.]]), array([[0.842, 0.   ]]))
+
+    Reference: Azar, Osband, Munos, "Minimax Regret Bounds for Reinforcement Learning", ICML 2017.
+    The constant 7 and the 5 in the logarithm are from memory.  The paper knows the mean rewards;
+    here the uncertainty of the mean loss, at most sqrt(lambda / N), is left to the 7 L lambda.
+    """
+
+    def __init__(
+        self, layout: Layout, n_episodes: int, delta: float = 0.1, bonus_scale: float = 1.0
+    ) -> None:
+        super().__init__(layout, n_episodes, delta, bonus_scale)
+
+    def _bonus(self, layout: Layout) -> Bonus:
+        root = self.bonus_scale * 7.0 * layout.n_layers * self.log_term
+        return Bonus(False, root, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+class UCBVIBF(_UCBVI):
+    """UCBVI with the Bernstein-Freedman bonus; stochastic losses, bandit feedback, unknown P.
+
+    The update is that of ``UCBVICH`` with, for lambda = ln(5 |X| |A| L T / delta),
+
+        b(x, a) = sqrt(8 lambda Var(V) / N) + 14 L lambda / (3 N) + sqrt(2 lambda / N)
+                + sqrt( (8 / N) sum_y P^(y) min( 100^2 L^3 |X|^2 |A| lambda^2 / N(y), L^2 ) ),
+
+    where Var is taken under P^(. | x, a), N = N(x, a) and N(y) counts the visits of y.
+
+    Parameters
+    ----------
+    layout
+        Layers, actions and declared successors [X, A].
+    n_episodes
+        The horizon T; it enters the logarithm.
+    delta
+        The guarantee holds with probability 1 - delta.
+    bonus_scale
+        Multiplies b.  With the theory's constants the minimum in the last term is L^2 in any run
+        that fits into a life time; values of 0.01 to 0.1 learn, without the proof.
+
+    Guarantee: regret of order L sqrt(|X| |A| T) for large T, for losses drawn independently from a
+    fixed distribution; none for others.  Cost of an episode: two passes over the triples.
+
+    >>> from advmdp.learners.base import Trajectory
+    >>> learner = UCBVIBF(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, bonus_scale=0.001)
+    >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
+    >>> learner.policy()[0], learner.lower_values[0].round(3)
+    (array([[0., 1.]]), array([[0.884, 0.   ]]))
+
+    Reference: Azar, Osband, Munos, "Minimax Regret Bounds for Reinforcement Learning", ICML 2017.
+    The bonus agrees with a public implementation.  The paper knows the mean rewards: the term
+    sqrt(2 lambda / N) for unknown mean losses is an addition.
+    """
+
+    def __init__(
+        self, layout: Layout, n_episodes: int, delta: float = 0.1, bonus_scale: float = 1.0
+    ) -> None:
+        super().__init__(layout, n_episodes, delta, bonus_scale)
+
+    def _bonus(self, layout: Layout) -> Bonus:
+        scale, n_layers, log_term = self.bonus_scale, layout.n_layers, self.log_term
+        uncertainty = 100.0**2 * n_layers**3 * layout.n_states**2 * layout.n_actions
+        return Bonus(
+            bernstein=True,
+            root=scale * math.sqrt(2.0 * log_term),
+            variance=scale**2 * 8.0 * log_term,
+            inverse=scale * 14.0 * n_layers * log_term / 3.0,
+            later=scale**2 * 8.0,
+            later_rate=uncertainty * log_term**2,
+            later_cap=float(n_layers**2),
+        )
+
+
+def no_visits(layout: Layout) -> Model:
+    """Counters at zero."""
+    return Model(
+        pairs=np.zeros(layout.n_rows, dtype=np.int64),
+        triples=np.zeros(layout.n_entries, dtype=np.int64),
+        loss_sum=np.zeros(layout.n_rows),
+    )

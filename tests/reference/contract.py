@@ -1,0 +1,70 @@
+"""What the contract of all learners is checked with: small worlds, changing losses, a driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import advmdp as am
+from advmdp.layout import Table
+from advmdp.learners.catalogue import LEARNERS
+from tests.reference.plain_hedge import sample_path
+
+N_EPISODES = 40
+WORLDS: dict[str, am.LayeredMDP] = {
+    "dense": am.families.random_mdp((1, 3, 2, 3, 1), 2, seed=0),
+    "declared support": am.families.grid(2, 2, horizon=3),
+    "scattered support": am.families.random_mdp((1, 5, 5, 1), 2, seed=1, n_successors=2),
+    "one layer": am.families.random_mdp((1, 1), 3, seed=2),
+    "one action": am.families.random_mdp((1, 2, 1), 1, seed=3),
+}
+DENSE, GRID = WORLDS["dense"], WORLDS["declared support"]
+
+
+def made(name: str, mdp: am.LayeredMDP, n_episodes: int = N_EPISODES) -> Any:
+    """A learner as the catalogue makes it."""
+    entry = LEARNERS[name]
+    arguments: dict[str, Any] = {}
+    if entry.knows_transition:
+        arguments["transitions"] = mdp.transitions
+    if entry.has_horizon:
+        arguments["n_episodes"] = n_episodes
+    return entry.make(mdp.layout, **arguments)
+
+
+def losses_of(mdp: am.LayeredMDP, t: int) -> Table:
+    """Changing losses: anything, then coin flips, all ones, nothing, five episodes each."""
+    table = np.random.default_rng([7, t]).random(mdp.layout.n_rows)
+    kinds = [table, table.round(), np.ones_like(table), np.zeros_like(table)]
+    return mdp.layout.pairs(kinds[t // 5 % 4])
+
+
+def feedback_of(learner: Any, states: Any, actions: Any, losses: Table) -> Any:
+    """What the learner's setting lets it see of an episode."""
+    if learner.feedback == "full":
+        return am.FullInformation(states, actions, losses)
+    return am.Trajectory(states, actions, [losses[k][states[k], a] for k, a in enumerate(actions)])
+
+
+def flat(policy: Table) -> NDArray[np.float64]:
+    return np.concatenate([layer.ravel() for layer in policy])
+
+
+def follow(learner: Any, mdp: am.LayeredMDP, start: int, stop: int) -> NDArray[np.float64]:
+    """Play episodes start .. stop - 1; the policies of all of them and of the next."""
+    policies = [flat(learner.policy())]
+    for t in range(start, stop):
+        rng = np.random.default_rng([11, t])
+        states, actions = sample_path(rng, mdp.transitions, learner.policy())
+        learner.update(feedback_of(learner, states, actions, losses_of(mdp, t)))
+        policies.append(flat(learner.policy()))
+    return np.array(policies)
+
+
+def assert_same_state(first: Any, second: Any) -> None:
+    one, two = first.state(), second.state()
+    assert one.keys() == two.keys()
+    for part in one:
+        np.testing.assert_array_equal(one[part], two[part], err_msg=part)

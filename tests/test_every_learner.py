@@ -1,0 +1,242 @@
+"""One contract for every learner in the catalogue: new ones are found here by themselves."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import advmdp as am
+from advmdp.learners.catalogue import LEARNERS
+from tests.reference.contract import (
+    DENSE,
+    GRID,
+    N_EPISODES,
+    WORLDS,
+    assert_same_state,
+    feedback_of,
+    flat,
+    follow,
+    losses_of,
+    made,
+)
+from tests.reference.plain_hedge import sample_path
+
+every_learner = pytest.mark.parametrize("name", LEARNERS)
+
+
+# ---------------------------------------------------------------------- what it is
+
+
+@every_learner
+def test_the_catalogue_tells_the_truth(name: str) -> None:
+    entry, learner = LEARNERS[name], made(name, DENSE)
+    parameters = inspect.signature(entry.make).parameters
+    assert entry.knows_transition == ("transitions" in parameters)
+    assert entry.has_horizon == ("n_episodes" in parameters)
+    assert isinstance(learner, am.Learner)
+    assert learner.feedback in ("bandit", "full")
+    assert learner.layout == DENSE.layout
+
+
+@every_learner
+def test_the_docstring_says_what_it_is_for(name: str) -> None:
+    entry = LEARNERS[name]
+    text = inspect.getdoc(entry.make) or ""
+    assert ">>> " in text
+    if entry.setting == "naive":  # nothing to learn, nothing to cite
+        return
+    words = "full information" if made(name, DENSE).feedback == "full" else "bandit"
+    known = "known transition" if entry.knows_transition else "unknown transition"
+    for needed in (words, rf"\b{known}", "Reference: "):
+        assert re.search(needed, text, re.IGNORECASE), needed
+
+
+# ---------------------------------------------------------------------- what it plays
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@every_learner
+def test_policies_are_distributions_in_every_state(name: str, world: str) -> None:
+    mdp = WORLDS[world]
+    learner = made(name, mdp)
+    policies = follow(learner, mdp, 0, N_EPISODES).reshape(N_EPISODES + 1, -1, mdp.layout.n_actions)
+    assert (policies >= 0.0).all()
+    assert np.allclose(policies.sum(axis=2), 1.0, rtol=0, atol=1e-9)
+    assert [layer.shape for layer in learner.policy()] == [
+        (n, mdp.layout.n_actions) for n in mdp.layout.layer_sizes[:-1]
+    ]
+
+
+@every_learner
+def test_same_seed_same_run(name: str) -> None:
+    one, two = (follow(made(name, DENSE), DENSE, 0, N_EPISODES) for _ in range(2))
+    assert np.array_equal(one, two)
+    losses = am.losses.Stochastic(losses_of(DENSE, 0))
+    runs = [am.play(DENSE, losses, made(name, DENSE), N_EPISODES, seed=4) for _ in range(2)]
+    assert np.array_equal(runs[0].regret, runs[1].regret)
+    assert np.array_equal(runs[0].realised_loss, runs[1].realised_loss)
+
+
+@every_learner
+def test_what_it_hands_out_and_takes_in_is_not_shared(name: str) -> None:
+    learner, twin = made(name, DENSE), made(name, DENSE)
+    for t in range(20):
+        states, actions = sample_path(np.random.default_rng(t), DENSE.transitions, twin.policy())
+        twin.update(feedback_of(twin, states, actions, losses_of(DENSE, t)))
+        seen = feedback_of(learner, np.array(states), np.array(actions), losses_of(DENSE, t))
+        learner.update(seen)
+        for array in [seen.states, seen.actions, *learner.policy(), *learner.state().values()]:
+            array[...] = 0
+    assert_same_state(learner, twin)
+    assert np.array_equal(flat(learner.policy()), flat(twin.policy()))
+
+
+def compiled_names() -> list[str]:
+    return [name for name in LEARNERS if hasattr(made(name, DENSE), "compiled_loop")]
+
+
+@pytest.mark.parametrize("world", ["dense", "declared support"])
+@pytest.mark.parametrize("name", compiled_names())
+def test_compiled_and_protocol_loop_agree_to_the_last_bit(name: str, world: str) -> None:
+    mdp, n_episodes = WORLDS[world], 200
+    tables = [losses_of(mdp, t) for t in (0, 5)]
+    for losses in (
+        am.losses.Switching(tables, period=7, noisy=True),
+        am.losses.Adaptive(tables[0]),
+    ):
+        learners = [made(name, mdp, n_episodes) for _ in range(2)]
+        fast, slow = (
+            am.play(mdp, losses, learner, n_episodes, seed=5, compiled=compiled)
+            for learner, compiled in zip(learners, (True, False), strict=True)
+        )
+        assert fast.compiled
+        assert not slow.compiled
+        for field in ("episodes", "regret", "expected_loss", "realised_loss", "best_loss"):
+            assert np.array_equal(getattr(fast, field), getattr(slow, field)), field
+        assert_same_state(*learners)
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if LEARNERS[name].has_horizon])
+def test_the_horizon_is_kept(name: str) -> None:
+    learner = made(name, DENSE, n_episodes=10)
+    assert (learner.n_episodes, learner.episodes) == (10, 0)
+    losses = am.losses.Stochastic(losses_of(DENSE, 0))
+    am.play(DENSE, losses, learner, 6)
+    assert learner.episodes == 6
+    with pytest.raises(am.InvalidInput, match="n_episodes=10"):
+        am.play(DENSE, losses, learner, 5)
+    assert learner.episodes == 6
+
+
+# ---------------------------------------------------------------------- what it refuses
+
+
+def undeclared_path() -> tuple[list[int], list[int]]:
+    """A path of the grid whose middle step goes where the layout says it cannot."""
+    x, a, y = np.argwhere(GRID.layout.triples(np.ones(GRID.layout.n_entries))[1] == 0)[0]
+    return [0, int(x), int(y), 0], [0, int(a), 0]
+
+
+def with_loss(value: float) -> Callable[[Any], Any]:
+    """The same feedback with one loss replaced."""
+
+    def change(good: Any) -> Any:
+        losses = [np.array(part) for part in good.losses]
+        losses[1][...] = value
+        return type(good)(good.states, good.actions, losses)
+
+    return change
+
+
+def with_states(*states: int) -> Callable[[Any], Any]:
+    return lambda good: type(good)(list(states), good.actions, good.losses)
+
+
+def with_actions(*actions: int) -> Callable[[Any], Any]:
+    return lambda good: type(good)(good.states, list(actions), good.losses)
+
+
+def other_type(good: Any) -> Any:
+    other = am.FullInformation if isinstance(good, am.Trajectory) else am.Trajectory
+    return other(good.states, good.actions, good.losses)
+
+
+# For each: how good feedback is spoilt (the grid's layers have 1, 3, 4, 1 states; 5 actions).
+BAD: dict[str, Callable[[Any], Any]] = {
+    "too few states": with_states(0, 0, 0),
+    "too many states": with_states(0, 0, 0, 0, 0),
+    "state beyond its layer": with_states(0, 3, 0, 0),
+    "negative state": with_states(0, -1, 0, 0),
+    "too few actions": with_actions(0, 0),
+    "action beyond the last": with_actions(0, 5, 0),
+    "negative action": with_actions(0, -1, 0),
+    "too few losses": lambda good: type(good)(good.states, good.actions, good.losses[:-1]),
+    "loss is nan": with_loss(math.nan),
+    "loss below zero": with_loss(-1e-9),
+    "loss above one": with_loss(1.0 + 1e-9),
+    "undeclared transition": lambda good: type(good)(*undeclared_path(), good.losses),
+    "another kind of feedback": other_type,
+    "a tuple": lambda good: (good.states, good.actions, good.losses),
+    "nothing": lambda good: None,
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@every_learner
+def test_bad_feedback_is_refused_without_a_trace(name: str, case: str) -> None:
+    learner, twin = made(name, GRID), made(name, GRID)
+    for each in (learner, twin):
+        follow(each, GRID, 0, 8)
+    good = feedback_of(learner, [0, 0, 0, 0], [4, 4, 4], losses_of(GRID, 0))
+    with pytest.raises(am.InvalidInput) as caught:
+        learner.update(BAD[case](good))
+    assert "\n" not in str(caught.value)
+    if case == "another kind of feedback":
+        wanted = "FullInformation" if learner.feedback == "full" else "Trajectory"
+        assert wanted in str(caught.value)
+    assert_same_state(learner, twin)
+    assert np.array_equal(follow(learner, GRID, 8, 16), follow(twin, GRID, 8, 16))
+    learner.update(good)  # unspoilt it is accepted, so the refusal had the right reason
+
+
+# ---------------------------------------------------------------------- how it is kept
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@every_learner
+def test_a_saved_learner_continues_as_if_nothing_had_happened(name: str, world: str) -> None:
+    mdp = WORLDS[world]
+    learner = made(name, mdp)
+    follow(learner, mdp, 0, 17)
+    disk = io.BytesIO()
+    np.savez(disk, **learner.state())  # arrays only: read back without pickle
+    disk.seek(0)
+    future = follow(learner, mdp, 17, N_EPISODES)
+    fresh = made(name, mdp)
+    with np.load(disk, allow_pickle=False) as saved:
+        fresh.restore(dict(saved))
+    assert np.array_equal(follow(fresh, mdp, 17, N_EPISODES), future)
+    assert_same_state(fresh, learner)
+
+
+@every_learner
+def test_a_state_that_does_not_fit_is_refused_without_a_trace(name: str) -> None:
+    learner, twin, other = made(name, DENSE), made(name, DENSE), made(name, GRID)
+    for each in (learner, twin):
+        follow(each, DENSE, 0, 8)
+    follow(other, GRID, 0, 8)
+    whole = learner.state()
+    some = dict(list(whole.items())[1:])
+    for saved in (other.state(), some, {**whole, "surplus": np.zeros(1)}):
+        with pytest.raises(am.InvalidInput, match="restore") as caught:
+            learner.restore(saved)
+        assert "\n" not in str(caught.value)
+    assert_same_state(learner, twin)
+    assert np.array_equal(follow(learner, DENSE, 8, 20), follow(twin, DENSE, 8, 20))
