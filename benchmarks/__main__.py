@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import episodes, memory, projections, robustness, scaling, starting, support
+from benchmarks import episodes, large_worlds, memory, projections, robustness, starting
 from benchmarks.machine import describe, load
 from benchmarks.report import Figure, Section, print_grid, print_verdicts
 
@@ -20,8 +20,8 @@ RESULTS = Path(__file__).parent / "results.json"
 SECTIONS: dict[str, Callable[..., Section]] = {
     "starting": starting.run,
     "episodes": episodes.run,
-    "scaling": scaling.run,
-    "support": support.run,
+    "scaling": large_worlds.run_growth,
+    "support": large_worlds.run_support,
     "memory": memory.run,
     "robustness": robustness.run,
     "projections": projections.run,
@@ -56,7 +56,12 @@ def main() -> int:
     machine = describe()
     console = Console(width=max(Console().width, 150))
     console.print(", ".join(f"{key} {value}" for key, value in machine.items()), highlight=False)
-    console.print("~ marks a measurement during which another process took processor time\n")
+    console.print("~ marks a measurement during which another process took processor time")
+    if chosen.quick:
+        console.print(
+            "quick: shorter runs, earlier and easier moments; only a full run judges targets"
+        )
+    console.print()
     results = kept(chosen.output, machine)
     verdicts: list[Figure] = []
     for name in chosen.sections or SECTIONS:

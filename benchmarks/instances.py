@@ -102,4 +102,6 @@ def _next_projection(world: World, learner: am.UOBREPS, rng: np.random.Generator
     learner.update(am.Trajectory(states, actions, np.ones(len(actions))))
     for k, estimate in enumerate(learner.estimate_of_last):
         weights[k][states[k], actions[k]] *= np.exp(-learner.eta * estimate)
-    return Instance(weights, learner.confidence_set())
+    box = learner.confidence_set()
+    assert isinstance(box, am.BoxSet)
+    return Instance(weights, box)

@@ -1,22 +1,28 @@
-"""The machine a run was made on, and one number for how fast it moves memory."""
+"""The machine: its name, how fast it moves memory, and stopwatches that notice when it is busy."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.timing import best_of
-
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
+# One thread that is never interrupted uses as much processor time as wall-clock time.
+DISTURBED = 1.03
+SHORTEST = 1e-3  # seconds below which the processor clock is too coarse to tell
 PASS_SECONDS = 0.05  # how long a streaming measurement lasts
 
 
@@ -45,6 +51,52 @@ def cpu_name() -> str:
 def load() -> float | None:
     """Processes that want to run, averaged over the last minute."""
     return os.getloadavg()[0] if sys.platform != "win32" else None
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Wall-clock seconds, and whether another process got in the way."""
+
+    wall: float
+    noisy: bool
+
+
+def stopwatch(action: Callable[[], T]) -> tuple[Timing, T]:
+    """Time one call and return its answer as well."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    answer = action()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    return Timing(wall, wall > SHORTEST and wall > DISTURBED * cpu), answer
+
+
+def best_of(action: Callable[[], object], repeats: int = 3) -> Timing:
+    """The fastest of several calls that do the same work."""
+    return min((stopwatch(action)[0] for _ in range(repeats)), key=lambda timing: timing.wall)
+
+
+def calm(action: Callable[[], T], tries: int = 3) -> tuple[Timing, T]:
+    """``stopwatch``, repeated while the machine is busy; the fastest attempt."""
+    best = stopwatch(action)
+    for _ in range(tries - 1):
+        if not best[0].noisy:
+            break
+        best = min(best, stopwatch(action), key=lambda timed: timed[0].wall)
+    return best
+
+
+def median_of(timings: list[Timing]) -> Timing:
+    """The median; noisy when more than half of the timings were."""
+    noisy = sum(timing.noisy for timing in timings) * 2 > len(timings)
+    return Timing(median(timing.wall for timing in timings), noisy)
+
+
+def rotating(actions: Sequence[Callable[[], object]], rounds: int) -> list[Timing]:
+    """The median time of each action; they take turns, so a disturbance does not hit only one."""
+    times: list[list[Timing]] = [[] for _ in actions]
+    for _ in range(rounds):
+        for action, collected in zip(actions, times, strict=True):
+            collected.append(stopwatch(action)[0])
+    return [median_of(collected) for collected in times]
 
 
 def _passes(first: Floats, second: Floats, third: Floats, rounds: int) -> None:

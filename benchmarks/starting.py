@@ -8,8 +8,8 @@ import sys
 import tempfile
 import time
 
+from benchmarks.machine import Timing, median_of
 from benchmarks.report import AT_MOST, Figure, Grid, Section, seconds
-from benchmarks.timing import Timing, median_of
 
 REPEATS = 5
 DISTURBED = 1.15  # starting a process waits for files, which is not a disturbance

@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 
 import advmdp as am
-from benchmarks.timing import Timing, stopwatch
+from benchmarks.machine import Timing, stopwatch
 
 
 @dataclass(frozen=True)

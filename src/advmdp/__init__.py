@@ -6,8 +6,15 @@ from advmdp.layout import Layout
 from advmdp.learners.bandit_uc_o_reps import BanditUCOREPS, ShiftedBanditUCOREPS
 from advmdp.learners.base import FullInformation, Learner, Trajectory
 from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.exp3_ix import Exp3IX
+from advmdp.learners.fpop import FPL, FPOP
+from advmdp.learners.mdp_e import MDPE
+from advmdp.learners.neu2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
+from advmdp.learners.q_learning import QLearningB, QLearningH
 from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
+from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
+from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
@@ -21,15 +28,23 @@ from advmdp.world.mdp import LayeredMDP
 __version__ = "0.1.0"
 
 __all__ = [
+    "FPL",
+    "FPOP",
     "LEARNERS",
+    "MDPE",
+    "NGS2010",
     "OREPS",
+    "UCBVIBF",
+    "UCBVICH",
     "UCOREPS",
+    "UCRL2",
     "UOBREPS",
     "UOBREPSL1",
     "AdvMDPError",
     "AnyTransition",
     "BanditUCOREPS",
     "BoxSet",
+    "Exp3IX",
     "FullInformation",
     "InvalidInput",
     "KnownTransition",
@@ -41,8 +56,11 @@ __all__ = [
     "Progress",
     "Projection",
     "Projector",
+    "QLearningB",
+    "QLearningH",
     "Run",
     "ShiftedBanditUCOREPS",
+    "SlidingWindowUCRL2",
     "Trajectory",
     "UCOREPSBox",
     "UOBREPSL1Printed",

@@ -28,10 +28,10 @@ from advmdp.kernels.episode import (
 )
 from advmdp.learners.base import FullInformation, Learner, Trajectory
 from advmdp.learners.tuning import checked_horizon
+from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
 from advmdp.world.loss_streams import LossProcess, LossStream
 from advmdp.world.mdp import LayeredMDP
-from advmdp.world.seeds import seed_words
 
 SLICE_SECONDS = 0.2  # how long compiled code runs before Python looks up
 

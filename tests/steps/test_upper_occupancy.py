@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -196,3 +198,27 @@ def test_actions_never_taken_have_no_occupancy() -> None:
     bound = am.upper_occupancy(policy, am.BoxSet(layout_of(case), lower, upper))
     assert all((layer[:, 1] == 0.0).all() for layer in bound)
     assert greatest_difference(bound, upper_occupancy_lp(policy, lower, upper)) <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_of_different_widths_in_one_layer(seed: int) -> None:
+    # Narrow and full rows side by side: the same set on the dense layout, with zero bounds where
+    # the sparse one declares nothing, must give the same bounds.
+    rng = np.random.default_rng(seed)
+    sizes, n_actions = (1, 3, 4, 3, 1), 2
+    masks = []
+    for n, m in itertools.pairwise(sizes):
+        mask = rng.random((n, n_actions, m)) < 0.6
+        mask[:, 0] = True
+        mask[:, 1, 0] = True
+        masks.append(mask)
+    sparse, dense = am.Layout(sizes, n_actions, masks), am.Layout(sizes, n_actions)
+    assert sparse.layer_sizes == sizes
+    centre = [rng.dirichlet(np.ones(m.shape[2]), size=m.shape[:2]) * m for m in masks]
+    centre = [c / c.sum(axis=2, keepdims=True) for c in centre]
+    lower = [np.maximum(c - 0.2, 0.0) * m for c, m in zip(centre, masks, strict=True)]
+    upper = [np.minimum(c + 0.2, 1.0) * m for c, m in zip(centre, masks, strict=True)]
+    policy = [rng.dirichlet(np.ones(n_actions), size=n) for n in sizes[:-1]]
+    ours = am.upper_occupancy(policy, am.BoxSet(sparse, lower, upper))
+    theirs = am.upper_occupancy(policy, am.BoxSet(dense, lower, upper))
+    assert greatest_difference(ours, theirs) <= 1e-12

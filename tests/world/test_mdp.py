@@ -10,8 +10,8 @@ import pytest
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout, Table
+from advmdp.seeds import seed_words
 from advmdp.world.mdp import LayeredMDP
-from advmdp.world.seeds import seed_words
 
 LAYOUT = Layout(layer_sizes=(1, 2, 2, 1), n_actions=2)
 

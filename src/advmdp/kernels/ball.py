@@ -68,13 +68,17 @@ def ball_scale(
     for _ in range(MAX_PASSES):
         total = 0.0
         slope = 0.0
+        kink = math.inf  # where the next floored entry starts to move
         for j in range(size):
             w = work[begin + j]
             moved = max(factor * w, floor) - rows.lower[begin + j]
             if not up:
                 moved = -moved
             total += max(moved, 0.0)
-            slope += w if moved > 0.0 and (up or factor * w > floor) else 0.0
+            if up or factor * w > floor:
+                slope += w if moved > 0.0 else 0.0
+            elif w > 0.0:
+                kink = min(kink, floor / w)
         excess = total - half
         if abs(excess) <= ROUNDING:
             return factor
@@ -82,10 +86,12 @@ def ball_scale(
             above = factor
         else:
             below = factor
-        if slope <= 0.0 and above == math.inf:
-            return math.inf  # mass is wanted from an entry whose weight no float holds
-        step = excess / slope if slope > 0.0 else math.inf
-        following = factor - step if up else factor + step
+        if slope > 0.0:
+            following = factor - excess / slope if up else factor + excess / slope
+        else:
+            following = kink * (1.0 + 1e-12)
+            if above == math.inf and kink == math.inf:
+                return math.inf  # mass is wanted from an entry whose weight no float holds
         if not (below < following < above):
             following = 0.5 * (below + above) if above < math.inf else 2.0 * below
         if not (below < following < above):
@@ -112,13 +118,15 @@ def clip_ball(
         e = begin + j
         centre = rows.lower[e]
         w = work[e]
-        if a * w > centre or (a == b and a * w > floor):
+        # an entry never seen (centre 0) is always raised, even where its weight underflows to 0:
+        # in a group its logarithm is kept
+        if a * w > centre or centre == 0.0 or (a == b and a * w > floor):
             work[e] = a * w
             group[e] = 1
             raised += a * w
         elif b * w < centre:
             work[e] = max(b * w, floor)
-            group[e] = 2 if b * w > floor else 0
+            group[e] = 2 if b * w > floor or floor == 0.0 else 0
             lowered += b * w if b * w > floor else 0.0
         else:
             work[e] = centre

@@ -170,13 +170,13 @@ def careful_ball(
         centre = rows.lower[e]
         up = math.exp(min(work[e] + log_a, 700.0))
         down = math.exp(min(work[e] + log_b, 700.0))
-        if up > centre or (log_a == log_b and up > floor):
+        if up > centre or centre == 0.0 or (log_a == log_b and up > floor):
             work[e] = up
             group[e] = 1
             raised += up
         elif down < centre:
             work[e] = max(down, floor)
-            group[e] = 2 if down > floor else 0
+            group[e] = 2 if down > floor or floor == 0.0 else 0
             lowered += down if down > floor else 0.0
         else:
             work[e] = centre

@@ -22,7 +22,7 @@ class Model(NamedTuple):
 
 
 @kernel
-def count(graph: Graph, model: Model, r: int, entry: int, loss: float, times: int) -> None:
+def count(model: Model, r: int, entry: int, loss: float, times: int) -> None:
     """Add (``times = 1``) or take away (-1) one visit of row r that left by ``entry``."""
     model.pairs[r] += times
     model.triples[entry] += times
@@ -33,7 +33,7 @@ def count(graph: Graph, model: Model, r: int, entry: int, loss: float, times: in
 def count_episode(graph: Graph, model: Model, states: Counts, path: Counts, losses: Floats) -> None:
     """Count one trajectory with its losses."""
     for k in range(path.shape[0]):
-        count(graph, model, path[k], entry_of(graph, path[k], states[k + 1]), losses[k], 1)
+        count(model, path[k], entry_of(graph, path[k], states[k + 1]), losses[k], 1)
 
 
 @leaf

@@ -9,7 +9,7 @@ The learners of the family differ in what divides the observed losses and in the
 
     UPPER    l / (u + gamma)    UOB-REPS: u the largest occupancy over the set
     PRINTED  l / (u + gamma)    the same, u by the supplement's Comp-Prob-UB as it is printed
-    OWN      l / (q^ + gamma)   O-REPS with bandit feedback, Bandit UC-O-REPS
+    OWN      l / (q^ + gamma)   O-REPS with bandit feedback, Bandit UC-O-REPS; q^(x) at least reach
     FULL     l                  full information: O-REPS, UC-O-REPS
 """
 
@@ -41,6 +41,7 @@ class Rates(NamedTuple):
     gamma: float  # implicit exploration
     log_term: float  # ln(T |X| |A| / delta) of the widths, times its multiplier
     floor: float  # alpha of the shifted set: every transition keeps at least this
+    reach: float  # alpha of the estimator OWN: no state is taken to be rarer than this
     shape: int  # which set: visits.BERNSTEIN, WEISSMAN or KNOWN
     estimator: int  # UPPER, PRINTED, OWN or FULL
 
@@ -93,7 +94,7 @@ def estimate_losses(
             noted.estimate[k] = losses[k]
             continue
         if estimator == OWN:
-            noted.bound[k] = noted.occupancy[k]
+            noted.bound[k] = max(linear(measure.mass[states[k]]), learner.rates.reach) * share
         else:
             noted.bound[k] = share * largest_reach(
                 graph,

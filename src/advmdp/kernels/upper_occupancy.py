@@ -39,7 +39,8 @@ class Reach(NamedTuple):
 
     value: Floats  # (S,) f
     keys: Floats  # (widest layer,) f of the states being sorted
-    order: NDArray[np.int64]  # (widest layer,) positions in a row, f descending
+    order: NDArray[np.int64]  # (widest layer,) positions in a full row, f descending
+    row_order: NDArray[np.int64]  # (widest layer,) the same for one row with fewer successors
 
 
 @kernel
@@ -77,7 +78,7 @@ def sort_row(graph: Graph, r: int, reach: Reach) -> None:
     size = row_size(graph, r)
     for j in range(size):
         reach.keys[j] = reach.value[successor_of(graph, r, j)]
-    sort_descending(reach.keys, reach.order, size)
+    sort_descending(reach.keys, reach.row_order, size)
 
 
 @leaf
@@ -154,6 +155,7 @@ def best_printed_row(graph: Graph, r: int, k: int, rows: TransitionSet, reach: R
     """``printed_ball`` with the successors sorted, as in ``best_row``."""
     if row_size(graph, r) < layer_end(graph, k + 1) - layer_begin(graph, k + 1):
         sort_row(graph, r, reach)
+        return printed_ball(graph, r, rows, reach.value, reach.row_order)
     return printed_ball(graph, r, rows, reach.value, reach.order)
 
 
@@ -167,13 +169,15 @@ def best_row(graph: Graph, r: int, k: int, rows: TransitionSet, reach: Reach) ->
     if kind == FIXED:
         return row_dot(graph, r, rows.lower, reach.value)
     width = layer_end(graph, k + 1) - layer_begin(graph, k + 1)
+    order = reach.order
     if row_size(graph, r) < width:
         sort_row(graph, r, reach)
+        order = reach.row_order
     if kind == SIMPLEX:
-        return reach.value[successor_of(graph, r, reach.order[0])]
+        return reach.value[successor_of(graph, r, order[0])]
     if kind == BOX:
-        return fill_box(graph, r, rows, reach.value, reach.order)
-    return shift_ball(graph, r, rows, reach.value, reach.order)
+        return fill_box(graph, r, rows, reach.value, order)
+    return shift_ball(graph, r, rows, reach.value, order)
 
 
 @leaf

@@ -15,13 +15,13 @@ from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate,
 class BanditUCOREPS(MirrorDescent):
     """Adversarial losses, bandit feedback, unknown transition, every state easily reached.
 
-        l^_t(x, a) = l_t(x, a) / q^_t(x, a)      on the visited pairs, else 0
+        l^_t(x, a) = l_t(x, a) / (pi_t(a | x) max(q^_t(x), alpha))   if visited, else 0
         q_{t+1}    = argmin over q in Delta(P_i) of  eta <q, l^_t> + D(q || q_t)
 
     The learner's own occupancy q^_t stands where the unknown true one should: the bias has either
-    sign and is bounded only if every policy reaches every state with probability ``alpha``.  This
-    version assumes that much and does not enforce it: whether the original adds the constraint
-    q(x) >= alpha is not known to us [reconstructed].
+    sign and is bounded only if every policy reaches every state with probability ``alpha``.
+    Whether the original enforces q(x) >= alpha in the projection is not known to us; here the
+    assumption enters where it is needed, in the denominator [reconstructed].
 
     Parameters
     ----------
@@ -84,6 +84,7 @@ class BanditUCOREPS(MirrorDescent):
             estimator=OWN,
             shape=WEISSMAN,
             floor=floor,
+            reach=self.alpha,
         )
 
 

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from advmdp.learners.bandit_uc_o_reps import BanditUCOREPS, ShiftedBanditUCOREPS
+from advmdp.learners.exp3_ix import Exp3IX
+from advmdp.learners.fpop import FPL, FPOP
+from advmdp.learners.mdp_e import MDPE
+from advmdp.learners.neu2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
+from advmdp.learners.q_learning import QLearningB, QLearningH
 from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
+from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
+from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 
@@ -36,5 +43,16 @@ LEARNERS: dict[str, Entry] = {
     "uc-o-reps-box": Entry(UCOREPSBox, "unknown P, full information, adversarial"),
     "bandit-uc-o-reps": Entry(BanditUCOREPS, "unknown P, bandit, reachable states"),
     "bandit-uc-o-reps-shifted": Entry(ShiftedBanditUCOREPS, "unknown P, bandit, adversarial"),
+    "fpop": Entry(FPOP, "unknown P, full information, oblivious"),
+    "fpl": Entry(FPL, "known P, full information, oblivious", knows_transition=True),
+    "ucbvi-ch": Entry(UCBVICH, "unknown P, bandit, stochastic"),
+    "ucbvi-bf": Entry(UCBVIBF, "unknown P, bandit, stochastic"),
+    "q-learning-h": Entry(QLearningH, "unknown P, bandit, stochastic"),
+    "q-learning-b": Entry(QLearningB, "unknown P, bandit, stochastic"),
+    "ucrl2": Entry(UCRL2, "unknown P, bandit, stochastic", has_horizon=False),
+    "ucrl2-window": Entry(SlidingWindowUCRL2, "unknown P, bandit, drifting", has_horizon=False),
+    "mdp-e": Entry(MDPE, "known P, full information, adversarial", knows_transition=True),
+    "ngs-2010": Entry(NGS2010, "known P, bandit, reachable states", knows_transition=True),
+    "exp3-ix": Entry(Exp3IX, "unknown P, bandit, no guarantee"),
     "uniform": Entry(Uniform, "naive", has_horizon=False),
 }

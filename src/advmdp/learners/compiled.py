@@ -43,7 +43,7 @@ class CompiledLearner:
 
     feedback: ClassVar[Literal["bandit", "full"]]
     scratch: ClassVar[tuple[str, ...]] = ()
-    """Dotted names of arrays that carry nothing from one episode to the next."""
+    """Dotted names of arrays, or of parts, that carry nothing from one episode to the next."""
 
     def __init__(self, layout: Layout, state: Any) -> None:
         self.layout = layout
@@ -59,13 +59,16 @@ class CompiledLearner:
         return {
             name: array.copy()
             for name, array in arrays_of(self._state).items()
-            if not name.startswith(self.scratch)
+            if not self._is_scratch(name)
         }
+
+    def _is_scratch(self, name: str) -> bool:
+        return any(name == part or name.startswith(f"{part}.") for part in self.scratch)
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state()`` returned, on a learner made with the same parameters."""
         mine = arrays_of(self._state)
-        wanted = {name for name in mine if not name.startswith(self.scratch)}
+        wanted = {name for name in mine if not self._is_scratch(name)}
         if set(saved) != wanted:
             raise InvalidInput(
                 f"restore: the saved state has other parts ({len(saved)}, expected {len(wanted)}); "

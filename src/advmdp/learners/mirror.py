@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -22,7 +21,13 @@ from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.tuning import checked_horizon
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition, L1Set
 from advmdp.steps.occupancy import join
-from advmdp.steps.workspace import all_transitions, is_wide, new_reach, new_solver
+from advmdp.steps.workspace import (
+    all_transitions,
+    is_wide,
+    new_reach,
+    new_solver,
+    no_visits,
+)
 
 
 class MirrorDescent(CompiledLearner):
@@ -34,7 +39,8 @@ class MirrorDescent(CompiledLearner):
 
     feedback: ClassVar[Literal["bandit", "full"]] = "bandit"
     scratch = (
-        *("solver.vectors", "solver.blocks", "reach", "old_policy", "visits.old"),
+        *("solver.vectors", "solver.blocks", "reach", "old_policy"),
+        *(f"visits.{name}" for name in Visits._fields if name.startswith("old_")),
         # holding and scale are first guesses of the next projection: kept, for identical bits
         *(f"solver.dual.{name}" for name in Dual._fields if name not in ("holding", "scale")),
     )
@@ -51,16 +57,17 @@ class MirrorDescent(CompiledLearner):
         estimator: int,
         shape: int,
         floor: float = 0.0,
+        reach: float = 0.0,
         known: KnownTransition | None = None,
     ) -> None:
         self.n_episodes = checked_horizon(n_episodes)
         self.eta, self.gamma, self.log_term = eta, gamma, log_term
         self._wide = is_wide(layout)
         state = kernel.Learner(
-            rates=kernel.Rates(eta, gamma, log_term, floor, shape, estimator),
+            rates=kernel.Rates(eta, gamma, log_term, floor, reach, shape, estimator),
             measure=_first_measure(layout) if known is None else _on_known(layout, known),
             rows=_first_set(layout, shape, floor) if known is None else known.rows,
-            visits=_no_visits(layout, n_episodes),
+            visits=no_visits(layout, n_episodes),
             solver=new_solver(layout),
             reach=new_reach(layout),
             path=kernel.Path(*(np.zeros(layout.n_layers) for _ in kernel.Path._fields)),
@@ -237,23 +244,3 @@ def _first_measure(layout: Layout) -> Measure:
     mass = np.zeros(layout.n_states)
     forward(layout.graph(), chance, policy, mass)
     return Measure(chance, policy, mass)
-
-
-def _no_visits(layout: Layout, n_episodes: int) -> Visits:
-    n_rows, n_entries = layout.n_rows, layout.n_entries
-    most_epochs = 2 + min(n_episodes, n_rows * (1 + int(math.log2(n_episodes))))
-    counts = {
-        name: np.zeros(n_rows, dtype=np.int64)
-        for name in ("pairs", "opened", "changed", "old_opened")
-    }
-    return Visits(
-        **counts,
-        triples=np.zeros(n_entries, dtype=np.int32),
-        marked=np.zeros(n_rows, dtype=np.uint8),
-        clock=np.array([1, 0, 0, 0, 0, 0], dtype=np.int64),
-        starts=np.zeros(most_epochs, dtype=np.int64),
-        old_kind=np.zeros(n_rows, dtype=np.uint8),
-        old_slack=np.zeros(n_rows),
-        old_lower=np.zeros(n_entries),
-        old_upper=np.zeros(n_entries),
-    )

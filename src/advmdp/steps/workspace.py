@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from advmdp.kernels.dual import Dual, Measure
 from advmdp.kernels.projection import Blocks, Solver
 from advmdp.kernels.rows import SIMPLEX, TransitionSet
 from advmdp.kernels.upper_occupancy import Reach
+from advmdp.kernels.visits import Visits
 from advmdp.layout import Floats, Layout
 
 # Layers up to this width form and factor their Hessian blocks; wider ones use conjugate gradients.
@@ -75,7 +77,8 @@ def new_measure(layout: Layout) -> Measure:
 def new_reach(layout: Layout) -> Reach:
     """Work space of the upper occupancy bounds."""
     widest = max(layout.layer_sizes)
-    return Reach(np.zeros(layout.n_states), np.zeros(widest), np.zeros(widest, dtype=np.int64))
+    orders = (np.zeros(widest, dtype=np.int64) for _ in range(2))
+    return Reach(np.zeros(layout.n_states), np.zeros(widest), *orders)
 
 
 def all_transitions(layout: Layout) -> TransitionSet:
@@ -87,4 +90,25 @@ def all_transitions(layout: Layout) -> TransitionSet:
         upper=np.ones(n_entries),
         width=np.full(n_rows, 2.0),
         slack=np.ones(n_rows),
+    )
+
+
+def no_visits(layout: Layout, n_episodes: int) -> Visits:
+    """Counters before the first episode; an epoch needs a doubled count, so there are not many."""
+    n_rows, n_entries = layout.n_rows, layout.n_entries
+    most_epochs = 2 + min(n_episodes, n_rows * (1 + int(math.log2(n_episodes))))
+    counts = {
+        name: np.zeros(n_rows, dtype=np.int64)
+        for name in ("pairs", "opened", "changed", "old_opened")
+    }
+    return Visits(
+        **counts,
+        triples=np.zeros(n_entries, dtype=np.int32),
+        marked=np.zeros(n_rows, dtype=np.uint8),
+        clock=np.array([1, 0, 0, 0, 0, 0], dtype=np.int64),
+        starts=np.zeros(most_epochs, dtype=np.int64),
+        old_kind=np.zeros(n_rows, dtype=np.uint8),
+        old_slack=np.zeros(n_rows),
+        old_lower=np.zeros(n_entries),
+        old_upper=np.zeros(n_entries),
     )

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
+from advmdp.seeds import generator
 from advmdp.world.checks import positive_number, unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
-from advmdp.world.seeds import generator
 from advmdp.world.time_expanded import grid, on_map, river_swim, time_expanded
 
 __all__ = [

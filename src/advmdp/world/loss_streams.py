@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.kernels.losses import LossProgram, fill_losses, observe_path
 from advmdp.layout import Floats, Layout
-from advmdp.world.seeds import seed_words
+from advmdp.seeds import seed_words
 
 Integers = NDArray[np.int64]
 State = dict[str, NDArray[Any]]

@@ -12,9 +12,9 @@ import numpy as np
 from advmdp.errors import InvalidInput
 from advmdp.kernels.losses import CYCLE, DRIFT, MAJORITY, MARKED
 from advmdp.layout import Layout
+from advmdp.seeds import generator
 from advmdp.world.checks import unit_number, unit_pairs, unit_tables, whole_number
 from advmdp.world.loss_streams import ProgramStream, loss_program
-from advmdp.world.seeds import generator
 
 Seed = int | np.random.SeedSequence
 

@@ -1,9 +1,12 @@
-"""Time for each triple and episode as layers grow: is an episode a few passes at every size?"""
+"""Large worlds: the cost of a triple as layers grow, and ten thousand states with a support."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
+from benchmarks.episodes import COLUMNS as RATE_COLUMNS
+from benchmarks.episodes import Rate, measure
 from benchmarks.machine import streaming_pass
 from benchmarks.report import AT_MOST, Figure, Grid, Section, number, seconds
 from benchmarks.worlds import Shape, make_world, seasoned, timed_stretch
@@ -15,6 +18,19 @@ HORIZON = 10_000
 TRIPLES_TO_TOUCH = 4e8  # decides how many episodes a measurement lasts
 GROWTH_TARGET = 2.0
 COLUMNS = ("world", "triples", "episode", "per triple", "and evaluation", "growth")
+
+# The first state leads to 24 others at most, so pruning leaves little of the first two inner
+# layers; the others make up for it.
+SPARSE = Shape((1, *[1000] * 12, 1), 6)
+N_SUCCESSORS = 4
+N_STATES = 10_000
+SUPPORT_TARGET = 0.1  # seconds an episode
+
+# A pair is visited once in thousands of episodes: only very small widths bite this early.
+SUPPORT_RATES = (
+    Rate(SPARSE, 1.0, 5, 40),
+    Rate(SPARSE, 1e-4, 1_000, 40),
+)
 
 
 def layers(width: int) -> Shape:
@@ -30,8 +46,8 @@ def largest_growth(times: Sequence[float]) -> float:
     return max(times[j] / times[i] for j in range(1, len(times)) for i in range(j))
 
 
-def run(*, quick: bool) -> Section:
-    """The section."""
+def run_growth(*, quick: bool) -> Section:
+    """Dense layers from a thousand triples to four million."""
     rows, per_triple, noisy = [], [], False
     for width in QUICK_WIDTHS if quick else WIDTHS:
         shape = layers(width)
@@ -63,8 +79,8 @@ def run(*, quick: bool) -> Section:
         "Time per triple and episode",
         (*COLUMNS, "evaluations", "products", "stream per triple"),
         rows,
-        "theory parameters, vacuous sets; growth is against the cheapest smaller size.\n  Larger worlds "
-        "need fewer evaluations, because one path moves less of them.",
+        "theory parameters, vacuous sets; growth is against the cheapest smaller size.\n"
+        "  Larger worlds need fewer evaluations, because one path moves less of them.",
     )
     growth = Figure(
         "time per triple, largest growth from one size to a larger one",
@@ -75,3 +91,27 @@ def run(*, quick: bool) -> Section:
         noisy,
     )
     return Section([grid], [growth])
+
+
+def run_support(*, quick: bool) -> Section:
+    """A world that only its declared support makes small."""
+    world = make_world(SPARSE, N_SUCCESSORS)
+    layout = world.layout
+    assert layout.n_states >= N_STATES, f"pruning left {layout.n_states} states"
+    rows, figures = [], []
+    for rate in SUPPORT_RATES:
+        cells, each, noisy = measure(rate, world, quick=quick)
+        rows.append(cells)
+        what = f"declared support, {rate.widths}, after {cells[2]}"
+        figures.append(Figure(what, each, "s an episode", SUPPORT_TARGET, AT_MOST, noisy))
+    note = (
+        f"{layout.n_states:,} states after pruning, {layout.n_actions} actions, {N_SUCCESSORS} "
+        f"declared successors for every pair, {layout.n_entries:,} triples "
+        f"(dense it would be {dense_triples(layout.layer_sizes, layout.n_actions):,})"
+    )
+    return Section([Grid("Declared support", RATE_COLUMNS, rows, note)], figures)
+
+
+def dense_triples(sizes: tuple[int, ...], n_actions: int) -> int:
+    """How many triples the same layers have without a declared support."""
+    return n_actions * sum(n * m for n, m in pairwise(sizes))

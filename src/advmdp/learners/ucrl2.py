@@ -1,0 +1,176 @@
+"""UCRL2 for layered MDPs with stochastic losses, and its sliding-window version."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from advmdp.errors import InvalidInput
+from advmdp.kernels.ucrl2 import EPISODES, EPOCH, UCRL2State, Widths, Window
+from advmdp.layout import Layout, Table
+from advmdp.learners.compiled import BanditLearner
+from advmdp.learners.tuning import checked_delta, checked_rate
+from advmdp.learners.ucbvi import empty_model
+from advmdp.steps.workspace import all_transitions, new_reach
+
+
+class UCRL2(BanditLearner):
+    """Stochastic losses, bandit feedback, unknown transition; optimism over confidence sets.
+
+    When an epoch starts, after n episodes, with t = L n + 1 and N the visits so far,
+
+        d_loss(x, a) = sqrt(7 ln(2 |X| |A| t / delta) / (2 max(1, N)))
+        d_P(x, a)    = sqrt(14 m ln(2 |A| t / delta) / max(1, N)),   m = number of successors
+        Q(x, a)      = max(0, l-(x, a) - d_loss) + min { <p, V> : |p - P^(. | x, a)|_1 <= d_P }
+
+    backwards with V = min_a Q, which is exact in a layered MDP: there is no extended value
+    iteration to converge.  The greedy policy (ties to the first action) is played until, at the
+    end of an episode, some pair has had max(1, N) visits within the epoch.
+
+    Parameters
+    ----------
+    layout
+        Layers, actions and declared successors [X, A].
+    delta
+        The guarantee holds with probability 1 - delta, at all times: there is no horizon.
+    loss_scale, transition_scale
+        Multiply the logarithms in d_loss and d_P.  With 1, the theory's value, a pair with ten
+        successors is as good as unknown for its first five hundred visits; 0.01 to 0.1 learn much
+        faster, without the proof.
+
+    Guarantee: regret of order L |X| sqrt(|A| T), up to logarithms, for losses drawn independently
+    from a fixed distribution; none for others.  Cost: one pass over the triples for each epoch.
+
+    >>> from advmdp.learners.base import Trajectory
+    >>> learner = UCRL2(Layout(layer_sizes=(1, 2, 1), n_actions=2), loss_scale=0.001)
+    >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
+    >>> learner.policy()[0], learner.optimistic_values[0].round(3)
+    (array([[0., 1.]]), array([[0.853, 0.   ]]))
+
+    Reference: Jaksch, Ortner, Auer, "Near-optimal Regret Bounds for Reinforcement Learning", JMLR
+    11, 2010.  Two departures: m stands where the paper has the number of all states, and epochs
+    end with an episode.
+    """
+
+    scratch = ("reach.",)
+
+    def __init__(
+        self,
+        layout: Layout,
+        delta: float = 0.1,
+        loss_scale: float = 1.0,
+        transition_scale: float = 1.0,
+    ) -> None:
+        self.delta = checked_delta(delta)
+        self.loss_scale = checked_rate(loss_scale, "loss_scale", zero_allowed=True)
+        self.transition_scale = checked_rate(
+            transition_scale, "transition_scale", zero_allowed=True
+        )
+        first = np.zeros((layout.n_states - 1, layout.n_actions))
+        first[:, 0] = 1.0  # all values are 0, and ties go to the first action
+        state = UCRL2State(
+            policy=first.ravel(),
+            widths=Widths(
+                loss_scale=self.loss_scale,
+                transition_scale=self.transition_scale,
+                loss_pairs=2.0 * layout.n_states * layout.n_actions / delta,
+                transition_pairs=2.0 * layout.n_actions / delta,
+            ),
+            model=empty_model(layout),
+            opened=np.zeros(layout.n_rows, dtype=np.int64),
+            within=np.zeros(layout.n_rows, dtype=np.int64),
+            clock=np.array([1, 0], dtype=np.int64),
+            window=_ring(layout, self._window()),
+            rows=all_transitions(layout)._replace(upper=np.zeros(0), slack=np.zeros(0)),
+            costs=np.zeros(layout.n_rows),
+            reach=new_reach(layout),
+            q=np.zeros(layout.n_rows),
+            value=np.zeros(layout.n_states),
+        )
+        super().__init__(layout, state)
+
+    def _window(self) -> int:
+        """The number of episodes that count; 0 for all."""
+        return 0
+
+    @property
+    def episodes(self) -> int:
+        """Episodes learnt from so far."""
+        return int(self._state.clock[EPISODES])
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the coming episode: 1, 2, ..."""
+        return int(self._state.clock[EPOCH])
+
+    @property
+    def optimistic_values(self) -> Table:
+        """Q of the current epoch, a pair table: with high probability at most the optimal Q."""
+        return self.layout.pairs(self._state.q.copy())
+
+    @property
+    def optimistic_loss(self) -> float:
+        """V(x_0) of the current epoch."""
+        return float(self._state.value[0])
+
+
+class SlidingWindowUCRL2(UCRL2):
+    """Drifting losses, bandit feedback, unknown transition; UCRL2 on the last W episodes only.
+
+    N, l- and P^ are taken over the last W episodes at the start of each epoch; an epoch also ends
+    whenever the number of episodes is a multiple of W.  All else is ``UCRL2``, and while no more
+    than W - 1 episodes have been played the two are the same.
+
+    Parameters
+    ----------
+    layout
+        Layers, actions and declared successors [X, A].
+    window
+        W, in episodes.  Short windows follow changes quickly and estimate badly; of the order of
+        (T / variation)^(2/3) balances the two.
+    delta, loss_scale, transition_scale
+        As for ``UCRL2``.
+
+    Guarantee: sublinear *dynamic* regret (against the best policy of every episode) when the total
+    variation of losses and transitions is known and small; it is not the regret of ``play``, which
+    has one fixed comparator.  Cost: as ``UCRL2``, with more epochs.
+
+    >>> from advmdp.learners.base import Trajectory
+    >>> learner = SlidingWindowUCRL2(Layout(layer_sizes=(1, 1), n_actions=1), window=2)
+    >>> for loss in (1.0, 0.5, 0.0):
+    ...     learner.update(Trajectory(states=[0, 0], actions=[0], losses=[loss]))
+    >>> learner.mean_losses[0]  # of the last two
+    array([[0.25]])
+
+    Reference: Cheung, Simchi-Levi, Zhu, "Reinforcement Learning for Non-Stationary Markov Decision
+    Processes: The Blessing of (More) Optimism", ICML 2020.  A reconstruction from memory of its
+    sliding window; the paper's widening of the confidence set is left out, because it guards
+    against infinite diameters and an episode has at most L steps.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        window: int = 1000,
+        delta: float = 0.1,
+        loss_scale: float = 1.0,
+        transition_scale: float = 1.0,
+    ) -> None:
+        whole = isinstance(window, int | np.integer) and not isinstance(window, bool)
+        if not whole or window < 1:
+            raise InvalidInput(f"window: {window!r} is not a whole number of at least 1")
+        self.window = int(window)
+        super().__init__(layout, delta, loss_scale, transition_scale)
+
+    def _window(self) -> int:
+        return self.window
+
+    @property
+    def mean_losses(self) -> Table:
+        """The average loss of each pair over the window; 0 where it was not visited."""
+        model = self._state.model
+        return self.layout.pairs(model.loss_sum / np.maximum(model.pairs, 1))
+
+
+def _ring(layout: Layout, size: int) -> Window:
+    shape = (size, layout.n_layers)
+    return Window(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape))
