@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import episodes, large_worlds, memory, projections, robustness, starting
-from benchmarks.machine import describe, load
+from benchmarks.machine import describe, load, source_stamp
 from benchmarks.report import Figure, Section, print_grid, print_verdicts
 
 RESULTS = Path(__file__).parent / "results.json"
@@ -53,7 +53,7 @@ def kept(path: Path, machine: dict[str, Any]) -> dict[str, Any]:
 def main() -> int:
     """Run the sections asked for; the exit status says whether all targets are reached."""
     chosen = arguments()
-    machine = describe()
+    machine, stamp = describe(), source_stamp()
     console = Console(width=max(Console().width, 150))
     console.print(", ".join(f"{key} {value}" for key, value in machine.items()), highlight=False)
     console.print("~ marks a measurement during which another process took processor time")
@@ -75,6 +75,7 @@ def main() -> int:
             "quick": chosen.quick,
             "seconds": round(time.perf_counter() - begin, 1),
             "load": load(),
+            "source": stamp,
             **section.as_json(),
         }
         chosen.output.write_text(json.dumps(results, indent=1) + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import sys
@@ -16,6 +17,8 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+import advmdp
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -36,6 +39,13 @@ def describe() -> dict[str, Any]:
         "numpy": np.__version__,
         "numba": numba.__version__,
     }
+
+
+def source_stamp() -> str:
+    """A short hash of the package's sources: which code the figures belong to."""
+    folder = Path(advmdp.__file__).parent
+    sources = sorted(folder.rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
 
 
 def cpu_name() -> str:

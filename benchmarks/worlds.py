@@ -73,10 +73,13 @@ def timed_stretch(
 ) -> tuple[Timing, am.Run]:
     """The same episodes from the same learner, several times; the fastest.
 
-    Each repetition plays a copy, so the work is identical and the minimum is fair.
+    Each repetition plays a copy, so the work is identical and the minimum is fair.  While even the
+    fastest was disturbed there are more of them.
     """
     best: tuple[Timing, am.Run] | None = None
-    for _ in range(repeats):
+    for attempt in range(3 * repeats):
+        if best is not None and attempt >= repeats and not best[0].noisy:
+            break
         fresh = copy.deepcopy(learner, {id(learner.layout): learner.layout})
 
         def stretch(fresh: am.UOBREPS = fresh) -> am.Run:

@@ -102,23 +102,30 @@ def add_row_curvature(
     m = dual.row_mass[r]
     written = dual.holding[r] == WRITTEN
     copy_transition(begin, size, measure, dual, written)
-    for j in range(size):
-        y = successor_of(graph, r, j) - there
-        weight = m * dual.near[j]
-        group = dual.group[begin + j] if written else 0
-        pull = 0.0
-        if group > 0 and weight > 0.0:  # a group of underflowed entries has no mass to share
-            diagonal[at + y * n + y] += weight
-            pull = weight / dual.group_mass[2 * r + int64(group) - 1]
-        if graph.scattered[r]:
-            for i in range(j + 1):
-                factor = weight - (pull if dual.group[begin + i] == group else 0.0)
-                diagonal[at + y * n + successor_of(graph, r, i) - there] += factor * dual.near[i]
-        else:
-            line = place(at + y * n + int64(graph.first[r]) - there)
-            for i in range(j + 1):
-                factor = weight - (pull if dual.group[begin + i] == group else 0.0)
-                diagonal[line + i] += factor * dual.near[i]
+    for g in range(2):
+        mass = dual.group_mass[2 * r + g] if written else 0.0
+        if g == 1 and mass == 0.0:
+            break  # boxes have one group
+        # the group's entries, divided by the root of their mass: no branch in the inner loop
+        root = 1.0 / math.sqrt(mass) if mass > 0.0 else 0.0
+        for j in range(size):
+            in_group = dual.group[begin + j] == g + 1
+            dual.together[j] = dual.near[j] * root if in_group else 0.0
+        spread = 1.0 if g == 0 else 0.0
+        for j in range(size):
+            y = successor_of(graph, r, j) - there
+            weight = spread * m * dual.near[j]
+            pull = m * dual.together[j]
+            if pull > 0.0:
+                diagonal[at + y * n + y] += m * dual.near[j]
+            if graph.scattered[r]:
+                for i in range(j + 1):
+                    z = successor_of(graph, r, i) - there
+                    diagonal[at + y * n + z] += weight * dual.near[i] - pull * dual.together[i]
+            else:
+                line = place(at + y * n + int64(graph.first[r]) - there)
+                for i in range(j + 1):
+                    diagonal[line + i] += weight * dual.near[i] - pull * dual.together[i]
 
 
 @kernel

@@ -21,6 +21,13 @@ def commit_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
     log_scale = 0.0
     if dual.holding[r] == IMPLICIT:
         gather(graph, r, dual.tilt, dual.near)
+        smallest = math.inf
+        for j in range(size):
+            smallest = min(smallest, measure.chance[begin + j] * dual.near[j])
+        if smallest * dual.scale[r] >= TINY:  # the common case: nothing is or gets tiny
+            for j in range(size):
+                measure.chance[begin + j] *= dual.scale[r] * dual.near[j]
+            return
         for j in range(size):
             dual.near[j] *= dual.scale[r]
         write_weights(begin, size, measure.chance, dual.near, dual.work)

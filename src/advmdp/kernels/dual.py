@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from .ball import ball_distance, ball_scale, clip_ball, floor_scale
 from .careful import careful_ball, careful_box, careful_simplex
-from .graph import Floats, Graph, gather, row_begin, row_dot, row_size, successor_of
+from .graph import Floats, Graph, gather, int64, row_begin, row_dot, row_size, successor_of
 from .rows import (
     BALL,
     BOX,
@@ -74,17 +74,25 @@ class Dual(NamedTuple):
     free_sum: Floats  # (S,) accumulators of the layer sweep
     other_sum: Floats  # (S,)
     near: Floats  # (widest row,) scratch: a state vector along one row
+    together: Floats  # (widest row,) scratch: the entries of one group
 
 
 @leaf
-def stays_free(
-    begin: int, size: int, chance: Floats, near: Floats, scale: float, rows: TransitionSet
-) -> bool:
+def stays_free(graph: Graph, r: int, chance: Floats, dual: Dual, rows: TransitionSet) -> bool:
     """Whether  scale * p~ * tilt  keeps to the bounds of a box row."""
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    scale = dual.scale[r]
     outside = 0
-    for j in range(size):
-        value = scale * linear(chance[begin + j]) * near[j]
-        outside += (value < rows.lower[begin + j]) | (value > rows.upper[begin + j])
+    if graph.scattered[r]:
+        for j in range(size):
+            value = scale * linear(chance[begin + j]) * dual.tilt[successor_of(graph, r, j)]
+            outside += (value < rows.lower[begin + j]) | (value > rows.upper[begin + j])
+    else:
+        first = int64(graph.first[r])
+        for j in range(size):
+            value = scale * linear(chance[begin + j]) * dual.tilt[first + j]
+            outside += (value < rows.lower[begin + j]) | (value > rows.upper[begin + j])
     return outside == 0
 
 
@@ -105,23 +113,33 @@ def log_weigh_row(graph: Graph, r: int, table: Floats, beta: Floats, out: Floats
 
 @leaf
 def written_gain(graph: Graph, r: int, measure: Measure, dual: Dual) -> float:
-    """<p, beta> - KL(p || p~) of a written row: -ln c on free entries, explicit on clipped ones."""
+    """<p, beta> - KL(p || p~) of a written row: -ln c on free entries, explicit on clipped ones.
+
+    An entry that stays at its bound needs no logarithm, ln(p~ / p) = (p~ - p) / p to rounding, so
+    the first loop has no branch; the second is for entries that have just arrived at a bound.
+    """
     begin = row_begin(graph, r)
+    size = row_size(graph, r)
     gather(graph, r, dual.beta, dual.near)
     total = 0.0
     for g in range(2):
         mass = dual.group_mass[2 * r + g]
         if mass > 0.0:
             total -= mass * dual.log_scale[2 * r + g]
-    for j in range(row_size(graph, r)):
+    arrived = 0
+    for j in range(size):
         p = dual.work[begin + j]
-        if dual.group[begin + j] == 0 and p > 0.0:
-            term = dual.near[j]
-            if (
-                measure.chance[begin + j] != p
-            ):  # an entry that stays at its bound needs no logarithm
-                term += logarithm(measure.chance[begin + j]) - math.log(p)
-            total += p * term
+        change = measure.chance[begin + j] - p
+        clipped = dual.group[begin + j] == 0
+        far = abs(change) > 1e-8 * p
+        total += p * dual.near[j] + (0.0 if far else change) if clipped else 0.0
+        arrived += clipped & far
+    if arrived > 0:
+        for j in range(size):
+            p = dual.work[begin + j]
+            far = abs(measure.chance[begin + j] - p) > 1e-8 * p
+            if dual.group[begin + j] == 0 and far and p > 0.0:
+                total += p * (logarithm(measure.chance[begin + j]) - math.log(p))
     return total
 
 
@@ -146,7 +164,6 @@ def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual:
         return math.exp(dual.gain[r])
     begin = row_begin(graph, r)
     size = row_size(graph, r)
-    gather(graph, r, dual.tilt, dual.near)
     was_clipped = dual.holding[r] == WRITTEN
     dual.holding[r] = IMPLICIT
     if kind == BALL or not was_clipped:
@@ -154,8 +171,9 @@ def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual:
         if not (total > SMALLEST):
             return -1.0
         dual.scale[r] = 1.0 / total
-        if kind == BOX and stays_free(begin, size, measure.chance, dual.near, dual.scale[r], rows):
+        if kind == BOX and stays_free(graph, r, measure.chance, dual, rows):
             return total
+    gather(graph, r, dual.tilt, dual.near)
     write_weights(begin, size, measure.chance, dual.near, dual.work)
     if kind == BOX:
         c = box_scale(begin, size, dual.work, rows, dual.scale[r])

@@ -18,6 +18,7 @@ from .graph import (
     Floats,
     Graph,
     gather,
+    int64,
     layer_begin,
     layer_end,
     n_layers,
@@ -173,8 +174,13 @@ def written_row_times(
         centre = first if group == 1 else second
         part = excess + (dual.near[j] - centre if group > 0 else 0.0)
         dual.near[j] = m * dual.work[begin + j] * part
-    for j in range(size):
-        out[successor_of(graph, r, j)] += dual.near[j]
+    if graph.scattered[r]:
+        for j in range(size):
+            out[successor_of(graph, r, j)] += dual.near[j]
+    else:
+        first_state = int64(graph.first[r])
+        for j in range(size):
+            out[first_state + j] += dual.near[j]
 
 
 @kernel

@@ -28,7 +28,7 @@ BOX = 1  # lower <= p <= upper, the paper's confidence set, Eq. (confidence_set)
 BALL = 2  # |p - centre|_1 <= width, the supplement's set
 FIXED = 3  # p is what it is: a known transition
 
-ROUNDING = 1e-15
+ROUNDING = 2e-15  # of a row sum
 MAX_PASSES = 200
 
 

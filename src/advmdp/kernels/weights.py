@@ -7,7 +7,7 @@ import math
 from .dual import Measure
 from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_begin, row_size
 from .rows import FIXED, TransitionSet
-from .signed import from_log, logarithm
+from .signed import TINY, from_log
 from .targets import kernel
 
 
@@ -22,9 +22,10 @@ def load_row(graph: Graph, r: int, weights: Floats, rows: TransitionSet, chance:
     top = 0.0
     for j in range(size):
         top = max(top, weights[begin + j])
+    shrink = 1.0 / top  # to a largest weight of one: the sum cannot overflow
     total = 0.0
     for j in range(size):
-        total += weights[begin + j] / top
+        total += weights[begin + j] * shrink
     log_weight = math.log(top) + math.log(total)
     if rows.kind[r] == FIXED:
         cost = 0.0
@@ -34,11 +35,15 @@ def load_row(graph: Graph, r: int, weights: Floats, rows: TransitionSet, chance:
             if p > 0.0:
                 cost += p * (math.log(p) - math.log(weights[begin + j]) + log_weight)
         return log_weight - cost
+    normalise = 1.0 / total
+    smallest = math.inf
     for j in range(size):
-        share = weights[begin + j] / top / total
-        if share < 1e-200:
-            share = from_log(math.log(weights[begin + j]) - log_weight)
+        share = weights[begin + j] * shrink * normalise
         chance[begin + j] = share
+        smallest = min(smallest, share)
+    if not (smallest >= TINY and top < 1e300):  # 1 / top may be less than any float holds
+        for j in range(size):
+            chance[begin + j] = from_log(math.log(weights[begin + j]) - log_weight)
     return log_weight
 
 
@@ -71,19 +76,4 @@ def load_weights(
             measure.mass[x] = from_log(measure.mass[x] - log_layer)
         total += log_layer
     measure.mass[measure.mass.shape[0] - 1] = 1.0
-    return total
-
-
-@kernel
-def divergence(graph: Graph, measure: Measure, weights: Floats) -> float:
-    """D(q || weights) of Eq. (KL) without its linear part: the sum of q ln(q / weight)."""
-    total = 0.0
-    for r in range(measure.policy.shape[0]):
-        log_row = logarithm(measure.mass[r // graph.n_actions]) + logarithm(measure.policy[r])
-        begin = row_begin(graph, r)
-        for j in range(row_size(graph, r)):
-            p = measure.chance[begin + j]
-            if p > 0.0 and log_row > -700.0:
-                q = math.exp(log_row) * p
-                total += q * (log_row + math.log(p) - math.log(weights[begin + j]))
     return total

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from advmdp.errors import InvalidInput
 from advmdp.kernels.mirror import FULL, OWN
 from advmdp.kernels.visits import KNOWN
 from advmdp.layout import Layout
@@ -82,7 +83,8 @@ class OREPSBandit(MirrorDescent):
     eta
         Learning rate; by default sqrt(L ln(|X| |A| / L) / (T |X| |A|)), times ``eta_scale``.
     gamma
-        Implicit exploration, zero by default.
+        Implicit exploration.  By default ``gamma_scale`` (zero) times the default learning rate
+        before ``eta_scale``; give one of the two.
 
     Guarantee: E[R_T] <= 2 sqrt(L |X| |A| T ln(|X| |A| / L)) against an oblivious adversary.  Cost
     of an episode: a few passes over the triples.
@@ -102,10 +104,13 @@ class OREPSBandit(MirrorDescent):
         transitions: Any,
         n_episodes: int,
         eta: float | None = None,
-        gamma: float = 0.0,
+        gamma: float | None = None,
         eta_scale: float = 1.0,
+        gamma_scale: float = 0.0,
     ) -> None:
         checked_horizon(n_episodes)
+        if gamma is not None and gamma_scale != 0.0:
+            raise InvalidInput("gamma, gamma_scale: give one of them, not both")
         pairs = layout.n_states * layout.n_actions
         theory = math.sqrt(layout.n_layers * log_pairs_per_layer(layout) / (n_episodes * pairs))
         super().__init__(
@@ -113,7 +118,9 @@ class OREPSBandit(MirrorDescent):
             n_episodes,
             eta=checked_rate(theory if eta is None else eta, "eta")
             * checked_rate(eta_scale, "eta_scale"),
-            gamma=checked_rate(gamma, "gamma", zero_allowed=True),
+            gamma=theory * checked_rate(gamma_scale, "gamma_scale", zero_allowed=True)
+            if gamma is None
+            else checked_rate(gamma, "gamma", zero_allowed=True),
             log_term=0.0,
             estimator=OWN,
             shape=KNOWN,

@@ -15,7 +15,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels import projection as kernel
-from advmdp.kernels.weights import divergence, load_weights
+from advmdp.kernels.weights import load_weights
 from advmdp.layout import Layout, Table
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.occupancy import join
@@ -35,7 +35,7 @@ class Projection:
     dual_value: float
     """The dual value: a lower bound on every feasible divergence."""
     duality_gap: float
-    """divergence - dual_value, computed without cancellation."""
+    """divergence - dual_value, from the flows alone: exact where the two would cancel."""
     iterations: int
     evaluations: int
     products: int
@@ -79,12 +79,12 @@ class Projector:
                 f"projection: flow residual {residual:.1e} after {solver.report[0]} iterations; "
                 "check that the set is not empty and that the weights span fewer magnitudes"
             )
-        linear_part = float(flat.sum()) - layout.n_layers
+        dual_value = float(flat.sum()) - layout.n_layers - value - log_layers
         return Projection(
             occupancy=layout.triples(join(layout, *measure)),
             flow_residual=residual,
-            divergence=divergence(graph, measure, flat) + linear_part,
-            dual_value=linear_part - value - log_layers,
+            divergence=dual_value + gap,
+            dual_value=dual_value,
             duality_gap=gap,
             iterations=int(solver.report[kernel.ITERATIONS]),
             evaluations=int(solver.report[kernel.EVALUATIONS]),

@@ -55,6 +55,7 @@ def new_solver(layout: Layout) -> Solver:
         free_sum=states(),
         other_sum=states(),
         near=np.zeros(max(sizes)),
+        together=np.zeros(max(sizes)),
     )
     n_diagonal = n_coupling = 0
     if not is_wide(layout):

@@ -1,0 +1,191 @@
+"""``python -m benchmarks.presets search | judge``: parameters for practice, and their worth.
+
+``search`` compares multiples of the theory's parameters on training cases; ``judge`` measures the
+chosen ones on MDPs, losses and a horizon that the search has not seen.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import advmdp as am
+from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.presets import PRACTICAL
+from benchmarks.preset_cases import JUDGED, LONG, SIZES, TRAINING, Case
+
+RESULTS = Path(__file__).parent / "presets.json"
+UOB, KNOWN = "uob-reps", "o-reps-bandit"
+Preset = dict[str, float]
+Scores = dict[str, dict[str, list[float]]]  # case -> regret and loss, one entry for each seed
+COARSE_SEEDS, FINE_SEEDS, JUDGED_SEEDS = range(900, 901), range(910, 914), range(10)
+THEORY: Preset = {"eta_scale": 1.0}
+GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
+    KNOWN: {"eta_scale": (2, 4, 8, 16, 32), "gamma_scale": (0, 0.03, 0.1, 0.3)},
+    UOB: {
+        "eta_scale": (2, 4, 8, 16),
+        "gamma_scale": (0.3, 0.1, 0.03, 0.01),
+        "log_scale": (0.1, 0.01, 0.001),
+    },
+}
+KEPT = 5  # presets of the coarse grid whose neighbours are tried
+WORST = 1.0  # no training run may lose to the theory's parameters
+SWITCHING = 1.02  # loss on switching tables, as a multiple of that with known transition
+
+
+def measure(name: str, preset: Preset, cases: Iterable[Case], seeds: Iterable[int]) -> Scores:
+    """Final regret and expected loss; a run that ends in a refused step counts as infinite."""
+    scores: Scores = {}
+    for case in cases:
+        ends = []
+        for seed in seeds:
+            mdp, losses = case.world(seed)
+            entry, n = LEARNERS[name], case.n_episodes
+            known = {"transitions": mdp.transitions} if entry.knows_transition else {}
+            learner = entry.make(mdp.layout, n_episodes=n, **known, **preset)
+            try:
+                run = am.play(mdp, losses, learner, n, seed=seed, checkpoints=[n])
+                ends.append((float(run.regret[-1]), float(run.expected_loss[-1])))
+            except am.UncertifiedStep:
+                ends.append((math.inf, math.inf))
+        scores[case.name] = {"regret": [r for r, _ in ends], "loss": [c for _, c in ends]}
+    return scores
+
+
+def ratios(scores: Scores, base: Scores, what: str = "regret") -> dict[str, np.ndarray]:
+    """Seed by seed; switching cases compare losses only, because their regret can be negative."""
+    return {
+        case: np.array(scores[case][what]) / np.array(base[case][what])
+        for case in scores
+        if case.startswith("switching") == (what == "loss")
+    }
+
+
+def geometric_mean(values: Iterable[np.ndarray]) -> float:
+    """Over everything."""
+    return float(np.exp(np.mean(np.log(np.concatenate(list(values))))))
+
+
+def rate(scores: Scores, theory: Scores, known: Scores | None) -> dict[str, float]:
+    """The objective and what guards it against heavy tails."""
+    to_theory = ratios(scores, theory)
+    upper = [(np.mean(r) + np.std(r)).reshape(1) for r in to_theory.values()]
+    found = {
+        "objective": geometric_mean(upper),  # mean plus standard deviation over seeds
+        "of theory": geometric_mean(to_theory.values()),
+        "worst": float(max(r.max() for r in to_theory.values())),
+    }
+    if known:
+        found["of known P"] = geometric_mean(ratios(scores, known).values())
+        found["switching"] = geometric_mean(ratios(scores, known, "loss").values())
+    return found
+
+
+def table(title: str, rows: list[dict[str, Any]]) -> None:
+    """Print rows that share their keys."""
+    grid = Table(*rows[0], title=title)
+    for row in rows:
+        grid.add_row(*(f"{v:.3g}" if isinstance(v, float) else str(v) for v in row.values()))
+    Console(width=150).print(grid)
+
+
+def neighbours(presets: list[Preset]) -> list[Preset]:
+    """The presets, and each with one parameter moved by half a step of a grid of factors 2."""
+    moved = [
+        {**preset, key: preset[key] * factor}
+        for preset in presets[:2]
+        for key in preset
+        for factor in ((0.7, 1.4) if key == "eta_scale" else (0.5, 2.0))
+    ]
+    return list({tuple(preset.items()): preset for preset in presets + moved}.values())
+
+
+def explore(name: str, known_preset: Preset | None) -> tuple[Preset, dict[str, Any]]:
+    """A coarse grid with one seed, then the best and their neighbours with other seeds."""
+    grid = GRIDS[name]
+    presets: list[Preset] = [
+        dict(zip(grid, map(float, values), strict=True))
+        for values in itertools.product(*grid.values())
+    ]
+    stages = {}
+    for stage, seeds in (("coarse", COARSE_SEEDS), ("fine", FINE_SEEDS)):
+        theory = measure(name, THEORY, TRAINING, seeds)
+        known = measure(KNOWN, known_preset, TRAINING, seeds) if known_preset else None
+        rated = [p | rate(measure(name, p, TRAINING, seeds), theory, known) for p in presets]
+        rated.sort(key=lambda r: (r["worst"] > WORST, r["objective"]))
+        allowed = [r for r in rated if r.get("switching", 0.0) <= SWITCHING] or rated
+        table(f"{name}, {stage}, seeds {list(seeds)}: best of {len(presets)}", rated[:12])
+        stages[stage] = rated
+        presets = neighbours([{key: r[key] for key in grid} for r in allowed[:KEPT]])
+    return {key: allowed[0][key] for key in grid}, stages
+
+
+def search() -> dict[str, Any]:
+    """Known transition first: its preset is what the unknown one is compared with."""
+    chosen: dict[str, Preset] = {}
+    stages: dict[str, Any] = {}
+    for name in (KNOWN, UOB):
+        chosen[name], stages[name] = explore(name, chosen.get(KNOWN))
+        print(f"{name}: {chosen[name]}", flush=True)
+    seeds = {"coarse": list(COARSE_SEEDS), "fine": list(FINE_SEEDS)}
+    return {"cases": [asdict(c) for c in TRAINING], "seeds": seeds, "chosen": chosen, **stages}
+
+
+def judge() -> dict[str, Any]:
+    """The chosen parameters on the judged cases, seed by seed."""
+    rows, kept = [], {}
+    totals: dict[str, list[np.ndarray]] = {"gain": [], "known": [], "switching": []}
+    for case in JUDGED:
+        moves = case.kind == "switching"
+        ours = measure(UOB, PRACTICAL[UOB], [case], JUDGED_SEEDS)
+        known = measure(KNOWN, PRACTICAL[KNOWN], [case], JUDGED_SEEDS)
+        theory = measure(UOB, THEORY, [case], JUDGED_SEEDS)
+        kept[case.name] = {"practical": ours, "known": known, "theory": theory}
+        what = "loss" if moves else "regret"
+        to_known = ratios(ours, known, what)[case.name]
+        gain = ratios(theory, ours, what)[case.name]
+        totals["switching" if moves else "known"].append(to_known)
+        if not moves:
+            totals["gain"].append(gain)
+        row: dict[str, Any] = {"case": f"{case.name} ({what})"}
+        for label, scores in (("theory", theory), ("practical", ours), ("known P", known)):
+            values = np.array(scores[case.name][what])
+            row[label] = f"{values.mean():,.0f} ± {values.std(ddof=1):,.0f}"
+        for label, r in (("theory/practical", gain), ("practical/known", to_known)):
+            row[label] = f"{geometric_mean([r]):.3f} [{r.min():.3f}, {r.max():.3f}]"
+        rows.append(row)
+        print(row, flush=True)
+    table(f"T = {LONG:,}, layers {SIZES} x 3, seeds {list(JUDGED_SEEDS)}", rows)
+    means = {key: geometric_mean(values) for key, values in totals.items()}
+    reached = {
+        "at least 2.5 times below theory": means["gain"] >= 2.5,
+        "within 1.5 times of known P": means["known"] <= 1.5,
+        "switching: loss at most 2% above known P": means["switching"] <= 1.02,
+    }
+    table("Geometric means", [means])
+    table("Reached", [reached])
+    sets = {"cases": [asdict(c) for c in JUDGED], "seeds": list(JUDGED_SEEDS)}
+    return {**sets, "presets": PRACTICAL, "runs": kept, "means": means, "reached": reached}
+
+
+def main() -> None:
+    """Run one part and keep the other."""
+    parts: dict[str, Callable[[], dict[str, Any]]] = {"search": search, "judge": judge}
+    if len(sys.argv) != 2 or sys.argv[1] not in parts:
+        sys.exit(__doc__)
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    RESULTS.write_text(json.dumps(kept | {sys.argv[1]: parts[sys.argv[1]]()}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

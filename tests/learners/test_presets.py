@@ -1,0 +1,49 @@
+"""The practical parameters: they fit their learners, and they pay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import advmdp as am
+from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.presets import PRACTICAL
+
+EPISODES = 8000
+SEEDS = (3, 4)
+MDP = am.families.random_mdp((1, 3, 3, 1), n_actions=3, seed=40)
+MEAN = np.random.default_rng(41).random(MDP.layout.n_rows)
+FACTOR = {"coins": 2.0, "majority": 1.4}  # theory's regret over the preset's, at least
+PROCESSES = {"coins": am.losses.Stochastic(MEAN), "majority": am.losses.Majority.against(MEAN)}
+
+
+def total_regret(name: str, losses: am.losses.LossProcess, **parameters: float) -> float:
+    entry = LEARNERS[name]
+    known = {"transitions": MDP.transitions} if entry.knows_transition else {}
+    total = 0.0
+    for seed in SEEDS:
+        learner = entry.make(MDP.layout, n_episodes=EPISODES, **known, **parameters)
+        run = am.play(MDP, losses, learner, EPISODES, seed=seed, checkpoints=[EPISODES])
+        total += float(run.regret[-1])
+    return total
+
+
+@pytest.mark.parametrize("name", PRACTICAL)
+def test_every_preset_fits_its_learner(name: str) -> None:
+    entry = LEARNERS[name]
+    known = {"transitions": MDP.transitions} if entry.knows_transition else {}
+    learner = entry.make(MDP.layout, n_episodes=10, **known, **PRACTICAL[name])
+    assert learner.eta > 0.0
+
+
+@pytest.mark.parametrize("kind", PROCESSES)
+@pytest.mark.parametrize("name", PRACTICAL)
+def test_presets_beat_the_theory(name: str, kind: str) -> None:
+    theory = total_regret(name, PROCESSES[kind])
+    practical = total_regret(name, PROCESSES[kind], **PRACTICAL[name])
+    assert FACTOR[kind] * practical < theory
+
+
+def test_exploration_is_given_once() -> None:
+    with pytest.raises(am.InvalidInput, match="give one"):
+        am.OREPSBandit(MDP.layout, MDP.transitions, n_episodes=10, gamma=0.1, gamma_scale=0.1)
