@@ -147,24 +147,28 @@ def judge() -> dict[str, Any]:
     totals: dict[str, list[np.ndarray]] = {"gain": [], "known": [], "switching": []}
     for case in JUDGED:
         moves = case.kind == "switching"
-        ours = measure(UOB, PRACTICAL[UOB], [case], JUDGED_SEEDS)
-        known = measure(KNOWN, PRACTICAL[KNOWN], [case], JUDGED_SEEDS)
-        theory = measure(UOB, THEORY, [case], JUDGED_SEEDS)
-        kept[case.name] = {"practical": ours, "known": known, "theory": theory}
         what = "loss" if moves else "regret"
-        to_known = ratios(ours, known, what)[case.name]
-        gain = ratios(theory, ours, what)[case.name]
-        totals["switching" if moves else "known"].append(to_known)
+        runs = {
+            "practical": measure(UOB, PRACTICAL[UOB], [case], JUDGED_SEEDS),
+            "known P": measure(KNOWN, PRACTICAL[KNOWN], [case], JUDGED_SEEDS),
+        }
+        compared = {"practical / known P": ratios(runs["practical"], runs["known P"], what)}
+        totals["switching" if moves else "known"] += compared["practical / known P"].values()
         if not moves:
-            totals["gain"].append(gain)
+            runs["theory"] = measure(UOB, THEORY, [case], JUDGED_SEEDS)
+            compared["theory / practical"] = ratios(runs["theory"], runs["practical"])
+            totals["gain"] += compared["theory / practical"].values()
+        kept[case.name] = runs
         row: dict[str, Any] = {"case": f"{case.name} ({what})"}
-        for label, scores in (("theory", theory), ("practical", ours), ("known P", known)):
-            values = np.array(scores[case.name][what])
-            row[label] = f"{values.mean():,.0f} ± {values.std(ddof=1):,.0f}"
-        for label, r in (("theory/practical", gain), ("practical/known", to_known)):
-            row[label] = f"{geometric_mean([r]):.3f} [{r.min():.3f}, {r.max():.3f}]"
+        for label in ("theory", "practical", "known P"):
+            values = np.array(runs[label][case.name][what]) if label in runs else np.zeros(0)
+            row[label] = f"{values.mean():,.0f} ± {values.std(ddof=1):,.0f}" if len(values) else "-"
+        for label in ("theory / practical", "practical / known P"):
+            r = compared.get(label, {}).get(case.name)
+            spread = "-" if r is None else f"[{r.min():.3f}, {r.max():.3f}]"
+            row[label] = spread if r is None else f"{geometric_mean([r]):.3f} {spread}"
         rows.append(row)
-        print(row, flush=True)
+        print(*row.values(), sep=" | ", flush=True)
     table(f"T = {LONG:,}, layers {SIZES} x 3, seeds {list(JUDGED_SEEDS)}", rows)
     means = {key: geometric_mean(values) for key, values in totals.items()}
     reached = {
