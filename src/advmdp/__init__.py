@@ -3,7 +3,11 @@
 from advmdp.errors import AdvMDPError, InvalidInput, UncertifiedStep
 from advmdp.evaluation.run import Run
 from advmdp.layout import Layout
-from advmdp.learners.bandit_uc_o_reps import BanditUCOREPS, ShiftedBanditUCOREPS
+from advmdp.learners.bandit_uc_o_reps import (
+    BanditUCOREPS,
+    FlooredBanditUCOREPS,
+    ShiftedBanditUCOREPS,
+)
 from advmdp.learners.base import FullInformation, Learner, Trajectory
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.exp3_ix import Exp3IX
@@ -45,6 +49,7 @@ __all__ = [
     "BanditUCOREPS",
     "BoxSet",
     "Exp3IX",
+    "FlooredBanditUCOREPS",
     "FullInformation",
     "InvalidInput",
     "KnownTransition",

@@ -249,6 +249,8 @@ class Layout:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Layout):
             return NotImplemented
+        if other is self:
+            return True
         return (
             self.layer_sizes == other.layer_sizes
             and self.n_actions == other.n_actions

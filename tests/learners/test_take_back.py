@@ -42,7 +42,7 @@ def visible_state(learner: am.UOBREPS) -> list[np.ndarray[Any, Any]]:
     clock = counters[5].copy()
     clock[[2, 3, 5]] = 0  # notes of the last episode
     counters[5] = clock
-    return [a.copy() for a in (*state.measure, *state.rows, *counters)]
+    return [np.array(a) for a in (*state.measure, *state.rows, *counters)]
 
 
 @pytest.mark.parametrize("fail_at", [0, 1, 2, 5, 17, 60, 61, 62, 200])

@@ -60,7 +60,9 @@ def add_couplings(
     for x in range(here, layer_end(graph, k)):
         line = place(at + (x - here) * width)
         for j in range(width):
-            coupling[line + j] = dual.outflow[x] * dual.inflow[place(there) + j]
+            coupling[line + j] = dual.mobile[x] * dual.inflow[place(there) + j]
+        if dual.lift[x] > 0.0:
+            continue  # held up by a floor: its flow does not react to its own beta
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             begin = row_begin(graph, r)
             size = row_size(graph, r)
@@ -147,9 +149,9 @@ def assemble(
             for i in range(n):
                 line = place(at + i * n)
                 for j in range(i + 1):
-                    diagonal[line + j] -= dual.outflow[here + i] * dual.outflow[place(here) + j]
+                    diagonal[line + j] -= dual.mobile[here + i] * dual.mobile[place(here) + j]
                 flow = dual.outflow[here + i] + dual.inflow[here + i]
-                diagonal[line + i] += dual.outflow[here + i] + RIDGE * flow
+                diagonal[line + i] += dual.mobile[here + i] + RIDGE * flow
                 if flow < EMPTY:
                     diagonal[line + i] += 1.0
             if k < last:

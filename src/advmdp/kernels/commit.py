@@ -74,7 +74,7 @@ def commit(graph: Graph, measure: Measure, dual: Dual) -> float:
         q = measure.mass[x]
         o = dual.outflow[x]
         if q > 0.0 and o > 0.0:
-            gap += q * math.log(q / o) - (q - o)
+            gap += q * math.log(q / o) - (q - o) + dual.lift[x] * (q - o)
         if q < TINY:
             measure.mass[x] = logarithm(q) if q > 0.0 else 0.0
     return gap

@@ -61,6 +61,8 @@ class Dual(NamedTuple):
     inflow: Floats  # (S,)
     free_inflow: Floats  # (S,) the part of the inflow that comes from implicit rows
     outflow: Floats  # (S,)
+    mobile: Floats  # (S,) the outflow of states that are not held up by a floor
+    lift: Floats  # (S,) multiplier of the floor: ln(outflow / what it would be without)
     row_mass: Floats  # (R,) m(x, a)
     share: Floats  # (R,) the new policy pi(a | x), unsigned
     gain: Floats  # (R,) value of the row oracle; only meaningful for rows that are not implicit

@@ -31,6 +31,7 @@ from .graph import (
 )
 from .rows import SIMPLEX, TransitionSet
 from .signed import linear, logarithm
+from .state_floor import no_floor, push_flows, raise_states
 from .targets import kernel, leaf
 
 
@@ -138,6 +139,11 @@ def evaluate(
             total += math.log(sweep_layer(graph, k, measure, rows, dual))
         else:
             total += sweep_layer_in_logs(graph, k, measure, rows, dual)
+        if rows.least > 0.0 and k > 0:
+            total += raise_states(graph, k, rows.least, dual)
+            push_flows(graph, k, measure, dual)
+        else:
+            no_floor(graph, k, dual)
         if not (abs(total) < math.inf):
             return math.nan
     for r in range(dual.row_mass.shape[0]):
@@ -147,12 +153,11 @@ def evaluate(
 
 @leaf
 def written_row_times(
-    graph: Graph, r: int, dual: Dual, vector: Floats, mean: float, out: Floats
-) -> None:
-    """The part of a written row in ``curvature_times``."""
+    graph: Graph, r: int, dual: Dual, vector: Floats, here: float, out: Floats
+) -> float:
+    """The part of a written row in ``curvature_times``; returns what it takes from its state."""
     begin = row_begin(graph, r)
     size = row_size(graph, r)
-    x = r // graph.n_actions
     gather(graph, r, vector, dual.near)
     dot = 0.0
     first = 0.0
@@ -167,8 +172,7 @@ def written_row_times(
     if second != 0.0:
         second /= dual.group_mass[2 * r + 1]
     m = dual.row_mass[r]
-    excess = dot - vector[x] - mean
-    out[x] -= m * excess
+    excess = dot - here
     for j in range(size):
         group = dual.group[begin + j]
         centre = first if group == 1 else second
@@ -181,6 +185,7 @@ def written_row_times(
         first_state = int64(graph.first[r])
         for j in range(size):
             out[first_state + j] += dual.near[j]
+    return m * excess
 
 
 @kernel
@@ -202,21 +207,22 @@ def curvature_times(
         for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
             mean += dual.inflow[x] * v[x]
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            mean -= dual.outflow[x] * v[x]
+            mean -= dual.mobile[x] * v[x]
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            moves = dual.lift[x] == 0.0  # a state held up by a floor ignores its own beta
+            here = mean + (v[x] if moves else 0.0)
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 m = dual.row_mass[r]
                 if dual.holding[r] == IMPLICIT:
                     factor = m * dual.scale[r]
-                    dot = row_dot_and_add(
-                        graph, r, measure.chance, tilted, factor * (v[x] + mean), sums
-                    )
-                    out[x] -= factor * dot - m * (v[x] + mean)
+                    dot = row_dot_and_add(graph, r, measure.chance, tilted, factor * here, sums)
+                    pull = factor * dot - m * here
                 elif dual.holding[r] == WRITTEN:
-                    written_row_times(graph, r, dual, v, mean, out)
+                    pull = written_row_times(graph, r, dual, v, here, out)
                 else:
-                    excess = row_dot(graph, r, measure.chance, v) - v[x] - mean
-                    out[x] -= m * excess
-                    row_add(graph, r, measure.chance, m * excess, out)
+                    pull = m * (row_dot(graph, r, measure.chance, v) - here)
+                    row_add(graph, r, measure.chance, pull, out)
+                if moves:
+                    out[x] -= pull
         for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
             out[x] += dual.free_inflow[x] * v[x] - dual.tilt[x] * sums[x]

@@ -40,6 +40,7 @@ class TransitionSet(NamedTuple):
     upper: Floats  # (E,) upper bound of a box row; empty when there are only balls
     width: Floats  # (R,) radius of a ball row; empty when there are only boxes
     slack: Floats  # (R,) 1 - sum of lower of a box row; the least probability in a ball row
+    least: float = 0.0  # floor under the occupancy of every state (kernels/state_floor)
 
 
 @kernel

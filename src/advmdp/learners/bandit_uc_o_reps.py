@@ -65,6 +65,7 @@ class BanditUCOREPS(MirrorDescent):
         eta: float | None,
         log_scale: float,
         eta_scale: float,
+        least: float = 0.0,
     ) -> None:
         checked_horizon(n_episodes)
         self.delta = checked_delta(delta)
@@ -85,7 +86,55 @@ class BanditUCOREPS(MirrorDescent):
             shape=WEISSMAN,
             floor=floor,
             reach=self.alpha,
+            least=least,
         )
+
+
+class FlooredBanditUCOREPS(BanditUCOREPS):
+    """Adversarial losses, bandit feedback, unknown transition, every state easily reached.
+
+    ``BanditUCOREPS`` with its assumption enforced: the mirror step is taken over the measures of
+    Delta(P_i) with q(x) >= alpha for every state, so that every estimate is at most
+    1 / (alpha pi_t(a | x)) by construction.  If no plausible transition lets a policy keep that
+    much everywhere, the assumption is false and the update is refused.
+
+    Parameters
+    ----------
+    alpha
+        The floor; by default 1 / |X|^2, which is feasible where every state can be reached with
+        probability 1 / |X| by some policy.
+    layout, n_episodes, delta, eta, log_scale, eta_scale
+        As in ``BanditUCOREPS``.
+
+    Guarantee under the assumption: order L |X| sqrt(|A| T) / alpha up to logarithms.  Whether the
+    original enforces the floor or only assumes it is not known to us [reconstructed].  Cost of an
+    episode: a few passes over the triples.
+
+    >>> learner = FlooredBanditUCOREPS(Layout(layer_sizes=(1, 2, 1), n_actions=2), n_episodes=100)
+    >>> learner.alpha
+    0.0625
+
+    Reference: Rosenberg and Mansour, NeurIPS 2019.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        n_episodes: int,
+        delta: float = 0.1,
+        alpha: float | None = None,
+        eta: float | None = None,
+        log_scale: float = 1.0,
+        eta_scale: float = 1.0,
+    ) -> None:
+        if alpha is None:
+            alpha = 1.0 / layout.n_states**2
+        if not 0.0 < alpha <= 1.0 / max(layout.layer_sizes):
+            raise InvalidInput(
+                f"alpha: {alpha!r} must be positive and at most one over the widest layer "
+                f"({1.0 / max(layout.layer_sizes):.4g})"
+            )
+        self._start(layout, n_episodes, delta, alpha, 0.0, eta, log_scale, eta_scale, alpha)
 
 
 class ShiftedBanditUCOREPS(BanditUCOREPS):

@@ -6,7 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from advmdp.learners.bandit_uc_o_reps import BanditUCOREPS, ShiftedBanditUCOREPS
+from advmdp.learners.bandit_uc_o_reps import (
+    BanditUCOREPS,
+    FlooredBanditUCOREPS,
+    ShiftedBanditUCOREPS,
+)
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.mdp_e import MDPE
@@ -42,6 +46,7 @@ LEARNERS: dict[str, Entry] = {
     "uc-o-reps": Entry(UCOREPS, "unknown P, full information, adversarial"),
     "uc-o-reps-box": Entry(UCOREPSBox, "unknown P, full information, adversarial"),
     "bandit-uc-o-reps": Entry(BanditUCOREPS, "unknown P, bandit, reachable states"),
+    "bandit-uc-o-reps-floor": Entry(FlooredBanditUCOREPS, "unknown P, bandit, reachable states"),
     "bandit-uc-o-reps-shifted": Entry(ShiftedBanditUCOREPS, "unknown P, bandit, adversarial"),
     "fpop": Entry(FPOP, "unknown P, full information, oblivious"),
     "fpl": Entry(FPL, "known P, full information, oblivious", knows_transition=True),

@@ -58,6 +58,7 @@ class MirrorDescent(CompiledLearner):
         shape: int,
         floor: float = 0.0,
         reach: float = 0.0,
+        least: float = 0.0,
         known: KnownTransition | None = None,
     ) -> None:
         self.n_episodes = checked_horizon(n_episodes)
@@ -66,7 +67,7 @@ class MirrorDescent(CompiledLearner):
         state = kernel.Learner(
             rates=kernel.Rates(eta, gamma, log_term, floor, reach, shape, estimator),
             measure=_first_measure(layout) if known is None else _on_known(layout, known),
-            rows=_first_set(layout, shape, floor) if known is None else known.rows,
+            rows=_first_set(layout, shape, floor, least) if known is None else known.rows,
             visits=no_visits(layout, n_episodes),
             solver=new_solver(layout),
             reach=new_reach(layout),
@@ -213,9 +214,9 @@ class MirrorDescent(CompiledLearner):
 _NO_LOSSES = np.zeros(0)
 
 
-def _first_set(layout: Layout, shape: int, floor: float) -> TransitionSet:
+def _first_set(layout: Layout, shape: int, floor: float, least: float) -> TransitionSet:
     """Every transition function; for balls with their centre in the middle, shifted if wanted."""
-    rows = all_transitions(layout)
+    rows = all_transitions(layout)._replace(least=least)
     if shape == WEISSMAN:
         size = layout.row_sizes()
         rows.lower[:] = np.repeat(1.0 / size, size)

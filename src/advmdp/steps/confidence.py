@@ -24,6 +24,15 @@ class ConfidenceSet:
         self.layout = layout
         self.rows = rows
 
+    def with_least_occupancy(self, least: float) -> ConfidenceSet:
+        """The same transitions; projections onto it also keep q(x) >= least for every state."""
+        if not 0.0 <= least <= 1.0 / max(self.layout.layer_sizes):
+            raise InvalidInput(
+                f"least: {least!r} must be between 0 and one over the widest layer "
+                f"({1.0 / max(self.layout.layer_sizes):.4g})"
+            )
+        return ConfidenceSet(self.layout, self.rows._replace(least=float(least)))
+
 
 class BoxSet(ConfidenceSet):
     """Distributions with ``lower <= p <= upper`` for every triple, Eq. (confidence_set).

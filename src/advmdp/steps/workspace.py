@@ -42,6 +42,8 @@ def new_solver(layout: Layout) -> Solver:
         inflow=states(),
         free_inflow=states(),
         outflow=states(),
+        mobile=states(),
+        lift=states(),
         row_mass=rows(),
         share=rows(),
         gain=rows(),
