@@ -13,7 +13,10 @@ EPISODES = 8000
 SEEDS = (3, 4)
 MDP = am.families.random_mdp((1, 3, 3, 1), n_actions=3, seed=40)
 MEAN = np.random.default_rng(41).random(MDP.layout.n_rows)
-FACTOR = {"coins": 2.0, "majority": 1.4}  # theory's regret over the preset's, at least
+FACTOR = {  # theory's regret over the preset's, with a margin of 14 to 20% over six pairs of seeds
+    "uob-reps": {"coins": 2.2, "majority": 1.6},
+    "o-reps-bandit": {"coins": 1.5, "majority": 1.25},
+}
 PROCESSES = {"coins": am.losses.Stochastic(MEAN), "majority": am.losses.Majority.against(MEAN)}
 
 
@@ -41,7 +44,7 @@ def test_every_preset_fits_its_learner(name: str) -> None:
 def test_presets_beat_the_theory(name: str, kind: str) -> None:
     theory = total_regret(name, PROCESSES[kind])
     practical = total_regret(name, PROCESSES[kind], **PRACTICAL[name])
-    assert FACTOR[kind] * practical < theory
+    assert FACTOR[name][kind] * practical < theory
 
 
 def test_exploration_is_given_once() -> None:

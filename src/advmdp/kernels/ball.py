@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from .graph import Floats
+from .graph import Floats, place
 from .rows import MAX_PASSES, ROUNDING, Marks, TransitionSet
 from .targets import leaf
 
@@ -18,6 +18,7 @@ from .targets import leaf
 @leaf
 def floor_scale(begin: int, size: int, work: Floats, start: float, floor: float) -> float:
     """The c with  sum_j max(c w_j, floor) = 1, convex in c, started from the right."""
+    begin = place(begin)
     c = start
     for _ in range(MAX_PASSES):
         total = 0.0
@@ -38,6 +39,7 @@ def ball_distance(
     begin: int, size: int, work: Floats, rows: TransitionSet, factor: float, floor: float
 ) -> float:
     """The L1 distance of ``max(factor * w, floor)`` from the centre."""
+    begin = place(begin)
     total = 0.0
     for j in range(size):
         total += abs(max(factor * work[begin + j], floor) - rows.lower[begin + j])
@@ -62,6 +64,7 @@ def ball_scale(
     down: sum_j max(centre_j - max(b w_j, floor), 0) = half,  decreasing in b.
     Both are piecewise linear: Newton inside a bracket ends after a few passes.
     """
+    begin = place(begin)
     factor = start
     below = 0.0
     above = math.inf
@@ -112,6 +115,7 @@ def clip_ball(
     floor: float,
 ) -> tuple[float, float]:
     """Turn w into p; return the masses of groups 1 (raised) and 2 (lowered)."""
+    begin = place(begin)
     raised = 0.0
     lowered = 0.0
     for j in range(size):

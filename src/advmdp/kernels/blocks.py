@@ -41,6 +41,7 @@ EMPTY = 1e-290  # a state with less flow than this takes no part
 @leaf
 def copy_transition(begin: int, size: int, measure: Measure, dual: Dual, written: bool) -> None:
     """near = p_beta of a row that is not implicit."""
+    begin = place(begin)
     if written:
         for j in range(size):
             dual.near[j] = dual.work[begin + j]

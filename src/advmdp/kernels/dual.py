@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from .ball import ball_distance, ball_scale, clip_ball, floor_scale
 from .careful import careful_ball, careful_box, careful_simplex
-from .graph import Floats, Graph, gather, int64, row_begin, row_dot, row_size, successor_of
+from .graph import Floats, Graph, gather, int64, place, row_begin, row_dot, row_size, successor_of
 from .rows import (
     BALL,
     BOX,
@@ -101,6 +101,7 @@ def stays_free(graph: Graph, r: int, chance: Floats, dual: Dual, rows: Transitio
 @leaf
 def write_weights(begin: int, size: int, chance: Floats, near: Floats, work: Floats) -> None:
     """work = p~ e^beta, with e^beta gathered in ``near``."""
+    begin = place(begin)
     for j in range(size):
         work[begin + j] = linear(chance[begin + j]) * near[j]
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .graph import Floats
+from .graph import Floats, place
 from .targets import kernel, leaf
 
 Marks = NDArray[np.uint8]
@@ -48,6 +48,7 @@ def next_kink(
     begin: int, size: int, work: Floats, rows: TransitionSet, c: float, up: bool
 ) -> float:
     """The next value of c at which some clipped entry comes free."""
+    begin = place(begin)
     kink = math.inf if up else 0.0
     for j in range(size):
         w = work[begin + j]
@@ -65,6 +66,7 @@ def box_scale(begin: int, size: int, work: Floats, rows: TransitionSet, start: f
     The sum is monotone and piecewise linear in c: Newton is exact once the clipped entries are
     right (1 to 3 passes); where it leaves the bracket, c jumps to the next kink instead.
     """
+    begin = place(begin)
     c = start
     below = 0.0
     above = math.inf
@@ -102,6 +104,7 @@ def clip_box(
     begin: int, size: int, work: Floats, group: Marks, rows: TransitionSet, c: float
 ) -> float:
     """Turn w into p_beta = clip(c w); return the mass of the free entries (group 1)."""
+    begin = place(begin)
     free = 0.0
     for j in range(size):
         e = begin + j
