@@ -15,6 +15,7 @@ from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.neu2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
+from advmdp.learners.presets import PRACTICAL
 from advmdp.learners.q_learning import QLearningB, QLearningH
 from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
 from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
@@ -38,6 +39,7 @@ __all__ = [
     "MDPE",
     "NGS2010",
     "OREPS",
+    "PRACTICAL",
     "UCBVIBF",
     "UCBVICH",
     "UCOREPS",
