@@ -185,6 +185,7 @@ def test_bandit_uc_o_reps_is_its_steps_one_after_the_other() -> None:
         ]
 
     steps_by_hand(learner, 0.02, own, seed=8)
+    assert learner.episodes == 60
 
 
 def test_the_printed_bound_errs_where_it_is_said_to() -> None:

@@ -106,7 +106,8 @@ def test_marks_and_note() -> None:
 
 
 def test_one_episode_can_be_drawn(tmp_path: Path) -> None:
-    plot_regret({"one": made_up_run(np.zeros(1), np.array([1]))}, tmp_path / "one.png")
+    path = plot_regret({"one": made_up_run(np.zeros(1), np.array([1]))}, tmp_path / "one.png")
+    assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_callers_matplotlib_is_left_alone(tmp_path: Path) -> None:

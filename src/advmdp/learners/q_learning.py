@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 import numpy as np
 
 from advmdp.kernels.q_learning import QLearningState, Rates
-from advmdp.layout import Layout, Table
-from advmdp.learners.compiled import BanditLearner
+from advmdp.layout import Layout
+from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate
 
 
-class _QLearning(BanditLearner):
+class _QLearning(OptimisticLearner):
     """What both bonuses share: parameters, first state, and what can be looked at."""
 
     def __init__(self, layout: Layout, n_episodes: int, delta: float) -> None:
@@ -20,10 +21,8 @@ class _QLearning(BanditLearner):
         self.delta = checked_delta(delta)
         steps = layout.n_layers * n_episodes
         self.log_term = math.log(layout.n_states * layout.n_actions * steps / delta)
-        first = np.zeros((layout.n_states - 1, layout.n_actions))
-        first[:, 0] = 1.0  # all values are 0, and ties go to the first action
         state = QLearningState(
-            policy=first.ravel(),
+            policy=first_greedy_policy(layout),
             rates=self._rates(layout),
             clock=np.zeros(1, dtype=np.int64),
             pairs=np.zeros(layout.n_rows, dtype=np.int64),
@@ -35,23 +34,14 @@ class _QLearning(BanditLearner):
         )
         super().__init__(layout, state)
 
+    @abstractmethod
     def _rates(self, layout: Layout) -> Rates:
-        raise NotImplementedError
+        """The constants of the bonus."""
 
     @property
     def episodes(self) -> int:
         """Episodes learnt from so far."""
         return int(self._state.clock[0])
-
-    @property
-    def lower_values(self) -> Table:
-        """Q, a pair table: with high probability no larger than the optimal Q."""
-        return self.layout.pairs(self._state.q.copy())
-
-    @property
-    def optimistic_loss(self) -> float:
-        """V(x_0): with high probability no larger than the expected loss of the best policy."""
-        return float(self._state.value[0])
 
 
 class QLearningH(_QLearning):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 import numpy as np
 
 from advmdp.kernels.empirical import Model
 from advmdp.kernels.ucbvi import Bonus, UCBVIState
-from advmdp.layout import Layout, Table
-from advmdp.learners.compiled import BanditLearner
+from advmdp.layout import Layout
+from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate
 
 
-class _UCBVI(BanditLearner):
+class _UCBVI(OptimisticLearner):
     """What both bonuses share: parameters, first state, and what can be looked at."""
 
     def __init__(self, layout: Layout, n_episodes: int, delta: float, bonus_scale: float) -> None:
@@ -22,10 +23,8 @@ class _UCBVI(BanditLearner):
         self.bonus_scale = checked_rate(bonus_scale, "bonus_scale", zero_allowed=True)
         steps = layout.n_layers * n_episodes
         self.log_term = math.log(5.0 * layout.n_states * layout.n_actions * steps / delta)
-        first = np.zeros((layout.n_states - 1, layout.n_actions))
-        first[:, 0] = 1.0  # all values are 0, and ties go to the first action
         state = UCBVIState(
-            policy=first.ravel(),
+            policy=first_greedy_policy(layout),
             bonus=self._bonus(layout),
             model=empty_model(layout),
             chance=np.zeros(layout.n_entries),
@@ -35,23 +34,14 @@ class _UCBVI(BanditLearner):
         )
         super().__init__(layout, state)
 
+    @abstractmethod
     def _bonus(self, layout: Layout) -> Bonus:
-        raise NotImplementedError
+        """The constants of the bonus."""
 
     @property
     def episodes(self) -> int:
         """Episodes learnt from so far."""
         return int(self._state.seen[0])
-
-    @property
-    def lower_values(self) -> Table:
-        """Q, a pair table: with high probability no larger than the optimal Q."""
-        return self.layout.pairs(self._state.q.copy())
-
-    @property
-    def optimistic_loss(self) -> float:
-        """V(x_0): with high probability no larger than the expected loss of the best policy."""
-        return float(self._state.value[0])
 
 
 class UCBVICH(_UCBVI):
