@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import episodes, large_worlds, memory, projections, robustness, starting
+from benchmarks import episodes, large_worlds, learners, memory, projections, robustness, starting
 from benchmarks.machine import describe, load, source_stamp
 from benchmarks.report import Figure, Section, print_grid, print_verdicts
 
@@ -23,6 +23,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "scaling": large_worlds.run_growth,
     "support": large_worlds.run_support,
     "memory": memory.run,
+    "learners": learners.run,
     "robustness": robustness.run,
     "projections": projections.run,
 }
