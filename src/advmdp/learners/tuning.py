@@ -1,4 +1,4 @@
-"""Parameters as the theorems prescribe them."""
+"""Parameters as the theorems prescribe them; ``PRACTICAL`` holds presets that learn faster."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
+from advmdp.learners.presets import PRACTICAL as PRACTICAL
 
 MAX_EPISODES = 2**31  # visits are counted in 32 bits
 
