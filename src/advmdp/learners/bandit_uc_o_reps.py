@@ -9,7 +9,13 @@ from advmdp.kernels.mirror import OWN
 from advmdp.kernels.visits import WEISSMAN
 from advmdp.layout import Layout
 from advmdp.learners.mirror import MirrorDescent
-from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate, width_log_term
+from advmdp.learners.tuning import (
+    checked_delta,
+    checked_horizon,
+    checked_rate,
+    scaled_rate,
+    width_log_term,
+)
 
 
 class BanditUCOREPS(MirrorDescent):
@@ -77,8 +83,7 @@ class BanditUCOREPS(MirrorDescent):
         super().__init__(
             layout,
             n_episodes,
-            eta=checked_rate(theory if eta is None else eta, "eta")
-            * checked_rate(eta_scale, "eta_scale"),
+            eta=scaled_rate(eta, theory, eta_scale, "eta"),
             gamma=0.0,
             log_term=width_log_term(layout, n_episodes, delta)
             * checked_rate(log_scale, "log_scale"),

@@ -10,7 +10,12 @@ from advmdp.kernels.mirror import FULL, OWN
 from advmdp.kernels.visits import KNOWN
 from advmdp.layout import Layout
 from advmdp.learners.mirror import MirrorDescent
-from advmdp.learners.tuning import checked_horizon, checked_rate, log_pairs_per_layer
+from advmdp.learners.tuning import (
+    checked_horizon,
+    checked_rate,
+    log_pairs_per_layer,
+    scaled_rate,
+)
 from advmdp.steps.confidence import KnownTransition
 
 
@@ -57,8 +62,7 @@ class OREPS(MirrorDescent):
         super().__init__(
             layout,
             n_episodes,
-            eta=checked_rate(theory if eta is None else eta, "eta")
-            * checked_rate(eta_scale, "eta_scale"),
+            eta=scaled_rate(eta, theory, eta_scale, "eta"),
             gamma=0.0,
             log_term=0.0,
             estimator=FULL,
@@ -116,8 +120,7 @@ class OREPSBandit(MirrorDescent):
         super().__init__(
             layout,
             n_episodes,
-            eta=checked_rate(theory if eta is None else eta, "eta")
-            * checked_rate(eta_scale, "eta_scale"),
+            eta=scaled_rate(eta, theory, eta_scale, "eta"),
             gamma=theory * checked_rate(gamma_scale, "gamma_scale", zero_allowed=True)
             if gamma is None
             else checked_rate(gamma, "gamma", zero_allowed=True),

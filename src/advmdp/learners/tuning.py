@@ -37,6 +37,12 @@ def checked_rate(value: float, name: str, *, zero_allowed: bool = False) -> floa
     return float(value)
 
 
+def scaled_rate(given: float | None, theory: float, scale: float, name: str) -> float:
+    """The theory's value unless one is given, times its multiplier ``<name>_scale``."""
+    value = checked_rate(theory if given is None else given, name)
+    return value * checked_rate(scale, f"{name}_scale")
+
+
 def log_pairs_per_layer(layout: Layout) -> float:
     """ln(|X| |A| / L), the entropy term of the O-REPS family."""
     return math.log(layout.n_states * layout.n_actions / layout.n_layers)

@@ -14,6 +14,7 @@ from advmdp.learners.tuning import (
     checked_horizon,
     checked_rate,
     log_pairs_per_layer,
+    scaled_rate,
     width_log_term,
 )
 
@@ -66,8 +67,7 @@ class UCOREPS(MirrorDescent):
         super().__init__(
             layout,
             n_episodes,
-            eta=checked_rate(theory if eta is None else eta, "eta")
-            * checked_rate(eta_scale, "eta_scale"),
+            eta=scaled_rate(eta, theory, eta_scale, "eta"),
             gamma=0.0,
             log_term=width_log_term(layout, n_episodes, delta)
             * checked_rate(log_scale, "log_scale"),

@@ -12,6 +12,7 @@ from advmdp.learners.tuning import (
     checked_delta,
     checked_horizon,
     checked_rate,
+    scaled_rate,
     uob_reps_rate,
     width_log_term,
 )
@@ -76,8 +77,7 @@ class UOBREPS(MirrorDescent):
         super().__init__(
             layout,
             n_episodes,
-            eta=checked_rate(theory if eta is None else eta, "eta")
-            * checked_rate(eta_scale, "eta_scale"),
+            eta=scaled_rate(eta, theory, eta_scale, "eta"),
             gamma=checked_rate(theory if gamma is None else gamma, "gamma", zero_allowed=True)
             * checked_rate(gamma_scale, "gamma_scale", zero_allowed=True),
             log_term=width_log_term(layout, n_episodes, delta)
