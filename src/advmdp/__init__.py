@@ -1,6 +1,12 @@
 """Learning in adversarial Markov decision processes: UOB-REPS, exact and fast."""
 
-from advmdp.errors import AdvMDPError, InvalidInput, UncertifiedStep
+from advmdp.errors import (
+    AdvMDPError,
+    DamagedFile,
+    InvalidInput,
+    StorageFailure,
+    UncertifiedStep,
+)
 from advmdp.evaluation.run import Run
 from advmdp.layout import Layout
 from advmdp.learners.bandit_uc_o_reps import (
@@ -50,6 +56,7 @@ __all__ = [
     "AnyTransition",
     "BanditUCOREPS",
     "BoxSet",
+    "DamagedFile",
     "Exp3IX",
     "FlooredBanditUCOREPS",
     "FullInformation",
@@ -68,6 +75,7 @@ __all__ = [
     "Run",
     "ShiftedBanditUCOREPS",
     "SlidingWindowUCRL2",
+    "StorageFailure",
     "Trajectory",
     "UCOREPSBox",
     "UOBREPSL1Printed",

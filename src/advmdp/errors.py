@@ -13,3 +13,11 @@ class InvalidInput(AdvMDPError, ValueError):
 
 class UncertifiedStep(AdvMDPError, RuntimeError):
     """A projection could not be certified, not even by the safe path; nothing was changed."""
+
+
+class DamagedFile(AdvMDPError, ValueError):
+    """A file is not what was once written: cut off, altered, or not of this package."""
+
+
+class StorageFailure(AdvMDPError, OSError):
+    """The disk refused: a missing file or folder, no permission, no space left."""
