@@ -16,8 +16,10 @@ from advmdp.learners.bandit_uc_o_reps import (
 )
 from advmdp.learners.base import FullInformation, Learner, Trajectory
 from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.doubling import Doubling
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.fpop import FPL, FPOP
+from advmdp.learners.loading import load
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.neu2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
@@ -57,6 +59,7 @@ __all__ = [
     "BanditUCOREPS",
     "BoxSet",
     "DamagedFile",
+    "Doubling",
     "Exp3IX",
     "FlooredBanditUCOREPS",
     "FullInformation",
@@ -82,6 +85,7 @@ __all__ = [
     "UncertifiedStep",
     "Uniform",
     "families",
+    "load",
     "losses",
     "occupancy_measure",
     "play",
