@@ -31,6 +31,7 @@ from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
+from advmdp.service import Service, Ticket
 from advmdp.steps.confidence import AnyTransition, BoxSet, KnownTransition, L1Set
 from advmdp.steps.mirror_descent import Projection, Projector, project
 from advmdp.steps.occupancy import occupancy_measure, policy_of, transition_of
@@ -76,9 +77,11 @@ __all__ = [
     "QLearningB",
     "QLearningH",
     "Run",
+    "Service",
     "ShiftedBanditUCOREPS",
     "SlidingWindowUCRL2",
     "StorageFailure",
+    "Ticket",
     "Trajectory",
     "UCOREPSBox",
     "UOBREPSL1Printed",
