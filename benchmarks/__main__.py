@@ -11,7 +11,16 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import episodes, large_worlds, learners, memory, projections, robustness, starting
+from benchmarks import (
+    doubling,
+    episodes,
+    large_worlds,
+    learners,
+    memory,
+    projections,
+    robustness,
+    starting,
+)
 from benchmarks.machine import describe, load, source_stamp
 from benchmarks.report import Figure, Section, print_grid, print_verdicts
 
@@ -25,6 +34,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "memory": memory.run,
     "learners": learners.run,
     "robustness": robustness.run,
+    "doubling": doubling.run,
     "projections": projections.run,
 }
 

@@ -170,6 +170,43 @@ def test_own_classes_are_made_only_when_they_are_named(tmp_path: Path) -> None:
     assert np.array_equal(flat(loaded.policy()), flat(learner.policy()))
 
 
+class Repeating(Kept):
+    """A learner that shares nothing with the built-in ones but the file."""
+
+    feedback = "bandit"
+
+    def __init__(self, layout: am.Layout, stubbornness: float = 0.5) -> None:
+        self.layout, self.stubbornness = layout, stubbornness
+        self._actions = np.zeros(layout.n_layers, dtype=np.int64)
+
+    def policy(self) -> Any:
+        share = (1.0 - self.stubbornness) / self.layout.n_actions
+        tables = self.layout.pairs(np.full(self.layout.n_rows, share))
+        for table, action in zip(tables, self._actions, strict=True):
+            table[:, action] += self.stubbornness
+        return tables
+
+    def update(self, feedback: am.Trajectory) -> None:
+        self._actions[:] = feedback.actions
+
+    def state(self) -> dict[str, Any]:
+        return {"actions": self._actions.copy()}
+
+    def restore(self, saved: Any) -> None:
+        self._actions[:] = saved["actions"]
+
+
+def test_a_learner_of_ones_own_can_be_kept_and_served(tmp_path: Path) -> None:
+    learner = Repeating(DENSE.layout, 0.8)
+    follow(learner, DENSE, 0, 9)
+    learner.save(tmp_path / "learner")
+    loaded = am.load(tmp_path / "learner", Repeating)
+    assert np.array_equal(follow(loaded, DENSE, 9, 19), follow(learner, DENSE, 9, 19))
+    am.Service(learner).save(tmp_path / "service")
+    served = am.Service.load(tmp_path / "service", Repeating).learner
+    assert np.array_equal(flat(served.policy()), flat(learner.policy()))
+
+
 def test_arguments_that_cannot_be_kept_are_named(tmp_path: Path) -> None:
     class Pace:
         def __float__(self) -> float:
@@ -235,9 +272,3 @@ def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     write_archive(tmp_path / "run", "run", {}, {})
     with pytest.raises(am.InvalidInput, match="holds a run, not a learner"):
         am.load(tmp_path / "run")
-
-
-def test_the_base_class_keeps_nothing_by_itself() -> None:
-    for method in (Kept().state, lambda: Kept().restore({})):
-        with pytest.raises(NotImplementedError):
-            method()

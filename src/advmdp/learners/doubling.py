@@ -171,7 +171,8 @@ class Doubling(Kept):
             raise InvalidInput("restore: no clock of rounds; restore into a learner of this class")
         number, played, before = (int(value) for value in clock)
         learner = self._new(number)
-        learner.restore({name[8:]: saved[name] for name in saved if name.startswith("learner.")})
+        inner = [name for name in saved if name.startswith("learner.")]
+        learner.restore({name.removeprefix("learner."): saved[name] for name in inner})
         self._enter(learner, number, played=played, before=before)
 
     def compiled_loop(self) -> CompiledLoop:

@@ -56,8 +56,8 @@ def rebuilt(
         if "transitions" in arrays:
             arguments["transitions"] = arrays["transitions"]
         learner = make(layout=_layout(header["layout"], arrays), **arguments)
-        state = {key[6:]: array for key, array in arrays.items() if key.startswith("state.")}
-        learner.restore(state)
+        state = [key for key in arrays if key.startswith("state.")]
+        learner.restore({key.removeprefix("state."): arrays[key] for key in state})
     except (KeyError, TypeError, AttributeError) as error:
         raise DamagedFile(
             f"{name}: its contents do not make a learner ({error}); "
