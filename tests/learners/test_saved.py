@@ -23,6 +23,7 @@ from tests.reference.contract import (
     assert_same_state,
     flat,
     follow,
+    losses_of,
     made,
 )
 
@@ -80,6 +81,20 @@ def test_a_loaded_learner_continues_with_the_same_bits(
     numbers = {key: value for key, value in vars(learner).items() if isinstance(value, int | float)}
     assert {key: vars(loaded)[key] for key in numbers} == numbers
     assert np.array_equal(follow(loaded, mdp, 17, N_EPISODES), follow(learner, mdp, 17, N_EPISODES))
+    assert_same_state(loaded, learner)
+
+
+@pytest.mark.parametrize("make", [am.UOBREPS, am.UOBREPSL1])
+def test_wide_layers_and_compiled_episodes_make_no_difference(make: Any, tmp_path: Path) -> None:
+    """Layers of more than 12 states are projected onto in another way."""
+    mdp = am.families.random_mdp((1, 14, 14, 1), 2, seed=0)
+    losses = am.losses.Stochastic(losses_of(mdp, 0))
+    learner = make(mdp.layout, 600, log_scale=0.01, eta_scale=8.0)
+    am.play(mdp, losses, learner, 300, seed=1)
+    learner.save(tmp_path / "learner")
+    loaded = am.load(tmp_path / "learner")
+    for each in (learner, loaded):
+        am.play(mdp, losses, each, 300, seed=2)
     assert_same_state(loaded, learner)
 
 

@@ -42,10 +42,11 @@ class Doubling(Kept):
     2 T_i times, and the union bound behind the sets runs over the numbers of visits: twice as many
     as in a single run.  A ``seed`` is spawned anew for every round.
 
-    Guarantee: a learner with R_T <= c sqrt(T) has here at most
-    c sum_i sqrt(T_i) <= sqrt(2) / (sqrt(2) - 1) c sqrt(T) = 3.42 c sqrt(T), up to the logarithm of
-    the smaller delta_i: the regret against one policy is at most the sum of the rounds' regrets.
-    What the unknown transition costs is paid once, not in every round.
+    Guarantee: where a learner has R_T <= c sqrt(T), the rounds together have, from the end of the
+    first one on, at most c sum_i sqrt(T_i) < sqrt(2) / (sqrt(2) - 1) c sqrt(T) < 3.42 c sqrt(T), up
+    to the logarithm of the smaller delta_i: the regret against one policy is at most the sum of
+    the rounds' regrets.  What the unknown transition costs, the term ERROR of the regret, is paid
+    once and not in every round.
 
     >>> from advmdp.learners.uob_reps import UOBREPS
     >>> from advmdp.learners.base import Trajectory
