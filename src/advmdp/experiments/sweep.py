@@ -20,7 +20,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Annotated, Any, Self
 
@@ -76,7 +76,7 @@ class SweepSpec(Frozen):
         return list(dict.fromkeys(RunSpec(**one, **shared) for one in different))
 
 
-def check_buildable(runs: list[RunSpec]) -> None:
+def check_buildable(runs: Sequence[RunSpec]) -> None:
     """Build every kind of run once, so that a bad value is refused before anything is played."""
     first_of_kind = {spec.model_copy(update={"replicate": 0}): spec for spec in reversed(runs)}
     for spec in first_of_kind.values():

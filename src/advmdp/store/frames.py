@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -75,3 +76,19 @@ def curves_frame(files: Iterable[Path]) -> pl.DataFrame:
     if not paths:
         return pl.DataFrame(schema=CURVES)
     return pl.read_parquet(paths, schema=CURVES)
+
+
+def with_identity(curves: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+    """Curves with what tells their runs apart in every row: ready for any other tool."""
+    keys = ["run", "learner", "mdp", "losses", "n_episodes", "seed", "replicate"]
+    return runs.select(keys).join(curves, on="run", how="inner")
+
+
+def as_bytes(frame: pl.DataFrame, *, csv: bool) -> bytes:
+    """The frame as CSV or as Parquet."""
+    buffer = io.BytesIO()
+    if csv:
+        frame.write_csv(buffer)
+    else:
+        frame.write_parquet(buffer)
+    return buffer.getvalue()
