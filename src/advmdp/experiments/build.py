@@ -95,8 +95,10 @@ def _learner(spec: RunSpec, mdp: LayeredMDP, seed: np.random.SeedSequence) -> An
 
 
 def _made(what: str, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """Call a constructor; a text where a number belongs is refused like any other bad value."""
+    """Call a constructor; what it refuses is said with the part of the spec it belongs to."""
     try:
         return make(*given, **named)
+    except InvalidInput as problem:
+        raise InvalidInput(f"{what}.{problem}") from None
     except TypeError as problem:
         raise InvalidInput(f"{what}: {problem}; check the types of its parameters") from None

@@ -20,7 +20,7 @@ from advmdp.world import losses
 from advmdp.world.checks import unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
 
-PERIODS = 10  # in a run, unless a period is given
+PERIODS, SHORTEST_PERIOD = 10, 10  # in a run, unless a period is given
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Draw:
     def period(self, period: int | None) -> int:
         """The period given, or a tenth of the run."""
         if period is None:
-            return max(2, self.n_episodes // PERIODS)
+            return max(SHORTEST_PERIOD, self.n_episodes // PERIODS)
         return whole_number(period, "period")
 
 
