@@ -47,7 +47,7 @@ def one_run(**changes: Any) -> RunSpec:
 
 def play_here(store: Store, runs: list[RunSpec], saving: Saving = Saving()) -> Summary:  # noqa: B008
     """All runs, one after the other, in this process."""
-    return run_all(runs, store, InlineEngine(store, saving))
+    return run_all(runs, store, InlineEngine(store.path, saving))
 
 
 def curve_bytes(store: Store) -> dict[str, bytes]:

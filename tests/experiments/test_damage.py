@@ -137,7 +137,9 @@ def test_full_disk(tmp_path: Path) -> None:
     assert "cannot be written (File too large)" in errors
     assert "to go on: advmdp sweep" in errors
     store = Store(path)
-    assert curve_bytes(store) == finished
+    after = curve_bytes(store)  # a run small enough may have got through
+    assert finished.items() <= after.items()
+    assert store.curves()["run"].n_unique() == len(after) < 4
     assert not list(path.glob("runs/.*"))
     assert not list(path.glob("work/*/.*partial"))
     code, _, errors = finished_command(*sweep_command(file, path))
@@ -156,7 +158,7 @@ def test_no_room_for_a_result(tmp_path, monkeypatch) -> None:  # type: ignore[no
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
         with pytest.raises(am.errors.StorageFailure, match="nothing finished is lost"):
-            run_all([spec], store, InlineEngine(store, Saving()))
+            run_all([spec], store, InlineEngine(store.path, Saving()))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert list((store.path / "runs").iterdir()) == []

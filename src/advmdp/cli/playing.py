@@ -16,7 +16,6 @@ from advmdp.errors import InvalidInput, StorageFailure
 if TYPE_CHECKING:
     from advmdp.experiments.engines import Engine
     from advmdp.experiments.spec import RunSpec
-    from advmdp.store import Store
 
 
 def run(
@@ -102,7 +101,7 @@ def sweep(
     _play(runs, store, where, quiet, as_json)
 
 
-MakeEngine = Callable[["Store"], "Engine"]
+MakeEngine = Callable[[Path], "Engine"]
 
 
 def _play(
@@ -114,12 +113,17 @@ def _play(
     from advmdp.store import Store
     from advmdp.store.log import attach_log, detach_log
 
-    check_buildable(runs)  # before anything is created
-    store = Store(store_path, create=True)
+    engine = where(store_path)  # its processes start while the specs are checked
+    try:
+        check_buildable(runs)  # before anything is created
+        store = Store(store_path, create=True)
+    except BaseException:
+        engine.close()
+        raise
     handler = attach_log(store.path)
     try:
         with following(quiet=quiet, as_json=as_json) as watcher:
-            summary = run_all(runs, store, where(store), watcher)
+            summary = run_all(runs, store, engine, watcher)
     except StorageFailure as problem:
         raise StorageFailure(f"{problem}; to go on: {_same_command()}") from None
     finally:
@@ -146,12 +150,12 @@ def _engine(
     saving = Saving(save_seconds, save_episodes)
     n_workers = workers or os.cpu_count() or 1
     if name == "local":
-        return lambda store: LocalEngine(store.path, n_workers, saving)
+        return lambda store: LocalEngine(store, n_workers, saving)
     if name == "ray":
         from advmdp.experiments.ray_engine import RayEngine, check_ray
 
         check_ray()
-        return lambda store: RayEngine(store.path, address, workers, saving)
+        return lambda store: RayEngine(store, address, workers, saving)
     raise InvalidInput(f"--engine: there is no {name!r}; choose local or ray")
 
 

@@ -16,9 +16,7 @@ def list_runs(
     store: opt.StoreArgument = opt.DEFAULT_STORE, as_json: opt.JSONOption = False
 ) -> None:
     """List the runs of a store."""
-    from rich.console import Console
-
-    from advmdp.reports.listing import runs_table
+    from advmdp.reports.listing import runs_lines
     from advmdp.store import Store
 
     frame = Store(store).runs()
@@ -26,7 +24,7 @@ def list_runs(
         for row in frame.iter_rows(named=True):
             typer.echo(json.dumps(row))
         return
-    Console(highlight=False).print(runs_table(frame))
+    typer.echo("\n".join(runs_lines(frame)))
 
 
 def show(

@@ -95,7 +95,7 @@ class InlineEngine:
 
     capacity = 1
 
-    def __init__(self, store: Store, saving: Saving) -> None:
+    def __init__(self, store: Path, saving: Saving) -> None:
         self._store, self._saving = store, saving
         self._waiting: list[RunSpec] = []
         self._stop = False
@@ -112,7 +112,7 @@ class InlineEngine:
                 spec,
                 lambda: execute(
                     spec,
-                    self._store.checkpoints(spec.identity()),
+                    Store(self._store).checkpoints(spec.identity()),
                     saving=self._saving,
                     progress=lambda progress: on_progress(spec.id, progress),
                     should_stop=lambda: self._stop,
@@ -129,7 +129,10 @@ class InlineEngine:
 
 @dataclass
 class LocalEngine:
-    """Processes of this machine, started with spawn, one thread each."""
+    """Processes of this machine, started with spawn, one thread each.
+
+    They start at once and load the kernels while the caller checks the specs.
+    """
 
     store: Path
     workers: int
@@ -140,17 +143,21 @@ class LocalEngine:
         self._context = mp.get_context("spawn")
         self._stop = self._context.Event()
         self._progress: Any = self._context.SimpleQueue()
-        self._pool: ProcessPoolExecutor | None = None
         self._runs: dict[Future[Played], RunSpec] = {}
+        self._start_pool()
+
+    def _start_pool(self) -> None:
+        self._pool = ProcessPoolExecutor(
+            self.workers,
+            mp_context=self._context,
+            initializer=worker.prepare,
+            initargs=(self.store, self._stop, self._progress),
+        )
+        with _as_workers_should_start():
+            for _ in range(self.workers):
+                self._pool.submit(worker.nothing)
 
     def submit(self, spec: RunSpec) -> None:
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self.workers,
-                mp_context=self._context,
-                initializer=worker.prepare,
-                initargs=(self.store, self._stop, self._progress),
-            )
         with _as_workers_should_start():
             future = self._pool.submit(worker.task, spec.to_json(), self.store, self.saving)
         self._runs[future] = spec
@@ -163,7 +170,8 @@ class LocalEngine:
         if any(result.lost for result in results):  # the pool is of no use any more
             results += [Ended(spec, lost=True) for spec in self._runs.values()]
             self._runs.clear()
-            self._drop_pool()
+            self.close()
+            self._start_pool()
         return results
 
     def stop(self) -> None:
@@ -172,12 +180,7 @@ class LocalEngine:
             future.cancel()
 
     def close(self) -> None:
-        self._drop_pool()
-
-    def _drop_pool(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager

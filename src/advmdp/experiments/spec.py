@@ -22,6 +22,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 import tomli_w
@@ -161,14 +162,14 @@ class RunSpec(Frozen):
 
     # ------------------------------------------------------------------ identity
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of the content; 2 and 2.0 are the same."""
         content = {"version": SPEC_VERSION, **_canonical(self.data())}
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    @property
+    @cached_property
     def id(self) -> str:
         """A name for the eye and for a folder; the end of it is the beginning of the hash."""
         names = "_".join((self.learner.name, self.mdp.name, self.losses.name))

@@ -34,6 +34,10 @@ def _die_with_parent() -> None:
         os._exit(1)
 
 
+def nothing() -> None:
+    """What a process does first: start."""
+
+
 def task(spec_json: str, store: Path, saving: Saving) -> Played:
     """Play one run."""
     spec = RunSpec.from_json(spec_json)

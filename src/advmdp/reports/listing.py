@@ -11,7 +11,6 @@ from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 
-STYLES = {"finished": None, "running": "green", "cut": "yellow", "failed": "red"}
 SHOWN = 12  # checkpoints of a curve on the page of a run
 SHOWN_CURVES = (
     *("episodes", "regret", "expected_loss", "realised_loss", "best_loss"),
@@ -19,26 +18,28 @@ SHOWN_CURVES = (
 )
 
 
-def runs_table(frame: pl.DataFrame) -> Table:
-    """One line per run."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("run", no_wrap=True)
-    table.add_column("parameters", overflow="fold")  # of the learner; its name begins the id
-    for heading in ("status", "regret", "episodes/s"):
-        table.add_column(heading, justify="left" if heading == "status" else "right", no_wrap=True)
+def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
+    """A line per run, aligned: plain text, since a store may hold many thousands."""
+    cells = [("run", "status", "regret", "episodes/s", "learner's parameters")]
     for row in frame.iter_rows(named=True):
-        table.add_row(
-            row["run"],
-            row["learner"].partition(" ")[2],
-            row["status"],
-            _number(row["regret"]),
-            _number(row["episodes_per_second"]),
-            style=STYLES[row["status"]],
+        cells.append(
+            (
+                row["run"],
+                row["status"],
+                _number(row["regret"]),
+                _number(row["episodes_per_second"]),
+                row["learner"].partition(" ")[2],  # its name begins the id
+            )
         )
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for run, status, regret, rate, parameters in cells:
+        line = (
+            f"{run:<{widths[0]}}  {status:<{widths[1]}}  {regret:>{widths[2]}}"
+            f"  {rate:>{widths[3]}}  {parameters}"
+        )
+        yield line.rstrip()
     counts = frame["status"].value_counts().sort("status").iter_rows()
-    table.caption = ", ".join(f"{n:,} {status}" for status, n in counts) or "no runs"
-    table.caption_justify = "left"
-    return table
+    yield ", ".join(f"{n:,} {status}" for status, n in counts) or "no runs"
 
 
 def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[RenderableType]:
