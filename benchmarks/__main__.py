@@ -11,7 +11,16 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import episodes, large_worlds, learners, memory, projections, robustness, starting
+from benchmarks import (
+    episodes,
+    large_worlds,
+    learners,
+    memory,
+    projections,
+    report_speed,
+    robustness,
+    starting,
+)
 from benchmarks.machine import describe, load, source_stamp
 from benchmarks.report import Figure, Section, print_grid, print_verdicts
 
@@ -26,6 +35,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "learners": learners.run,
     "robustness": robustness.run,
     "projections": projections.run,
+    "report": report_speed.run,
 }
 
 
