@@ -50,7 +50,7 @@ def test_pairs_on_a_terminal() -> None:
 def test_rates_on_a_terminal() -> None:
     (family,) = families_of(CELLS)
     text = shown(rate_table(family))
-    assert rows(text)["uob-reps"][:4] == ["0.50", "[0.500,", "0.500]", "8"]
+    assert rows(text)["uob-reps"][:4] == ["0.500", "[0.500,", "0.500]", "8"]
     assert "T: 100, 10,000" in text
 
 

@@ -104,7 +104,7 @@ function drawSeries(group, series, panel, x, y, look) {
       dressed(element("line", {class: "whisker", x1: x(series.x[i]), x2: x(series.x[i]),
                                y1: height(series.low[i]), y2: height(series.high[i])}, group), series.key, look);
     for (const i of points)
-      dressed(element("circle", {class: "dot", cx: x(series.x[i]), cy: height(series.y[i]), r: 3}, group),
+      dressed(element("circle", {class: "dot", cx: x(series.x[i]), cy: height(series.y[i]), r: series.low ? 3 : 2.2}, group),
               series.key, look);
     return;
   }

@@ -106,8 +106,11 @@ def realised_panels(cell: Cell) -> list[Panel]:
     lines, dots, gaps = [], [], []
     for group in cell.groups:
         curves, episodes = group.curves, group.episodes.astype(np.float64)
-        lines.append(_curve(group, mean_band(curves["expected_loss"] / episodes)))
-        realised = (curves["realised_loss"] / episodes).mean(axis=0)
+        # No bands: they would show how much worlds differ, not how well the means are known.
+        expected, realised = (
+            (curves[f"{kind}_loss"] / episodes).mean(axis=0) for kind in ("expected", "realised")
+        )
+        lines.append(Series(group.learner, group.learner, episodes, expected))
         label = f"{group.learner}, realised"
         dots.append(Series(group.learner, label, episodes, realised, dots=True))
         gaps.append(_curve(group, mean_band(curves["realised_loss"] - curves["expected_loss"])))
@@ -120,7 +123,7 @@ def realised_panels(cell: Cell) -> list[Panel]:
             (*lines, *dots, *_best_lines(cell)),
             x_log=True,
             from_zero=False,
-            note=f"Lines: expected; dots: realised. {note}",
+            note="Lines: expected; dots: realised. Means over replicates, whose worlds differ.",
         ),
         Panel(
             "Realised minus expected loss",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # matplotlib takes a while to import: only those who plot pay
     from matplotlib.figure import Figure
 
 COLUMN_WIDTH, PANEL_HEIGHT = 3.3, 2.1  # inches: one of two columns on a letter-size page
-LEGEND_LETTERS = 52  # that fit side by side in the legend
+LEGEND_LETTERS, LETTERS_BESIDE = 72, 9  # across the legend; taken by a line and its gaps
 SETTINGS: dict[str, Any] = {
     "font.family": "serif",
     "font.serif": ["STIXGeneral"],  # comes with matplotlib, and looks like the text of a paper
@@ -122,7 +122,7 @@ def paper_figure(
     labels: dict[str, str] = {}
     for series in (series for panel in panels for series in panel.series):
         labels.setdefault(series.key, series.label)
-    columns = max(1, min(3, LEGEND_LETTERS // (6 + max(map(len, labels.values())))))
+    columns = max(1, min(3, LEGEND_LETTERS // (LETTERS_BESIDE + max(map(len, labels.values())))))
     height = PANEL_HEIGHT * len(panels) + 0.14 * -(-len(labels) // columns)
     figure = Figure((COLUMN_WIDTH, height), facecolor="white", layout="constrained")
     FigureCanvasAgg(figure)
@@ -143,11 +143,11 @@ def paper_figure(
 def _draw(axes: Axes, series: Series, style: Style) -> None:
     line = _line(style)
     if series.dots:
-        error = None
+        error, size = None, 1.5
         if series.low is not None and series.high is not None:
-            error = np.abs(np.array([series.y - series.low, series.high - series.y]))
+            error, size = np.abs(np.array([series.y - series.low, series.high - series.y])), 2.4
         axes.errorbar(
-            series.x, series.y, error, fmt="o", color=line["color"], markersize=2.4, elinewidth=0.8
+            series.x, series.y, error, fmt="o", color=line["color"], markersize=size, elinewidth=0.8
         )
         return
     axes.plot(series.x, series.y, **line)

@@ -100,4 +100,4 @@ def within_run(group: Group) -> Rate:
 
 
 def _not_positive(law: PowerLaw | None) -> str:
-    return "" if law else "no exponent: the mean regret is not positive everywhere"
+    return "" if law else "no exponent: a mean regret is not positive"

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from advmdp.reports.panels import exponent_text
 from advmdp.reports.rates import Family
 from advmdp.reports.statistics import EXACT_FLIPS, LEVEL, Interval
 from advmdp.reports.summary import Cell
@@ -112,7 +111,7 @@ def rate_sheet(family: Family) -> Sheet:
         exponent = rate.law.exponent if rate.law else None
         entries = (
             Entry(rate.learner),
-            Entry(exponent_text(rate).split(" [")[0], exponent.estimate if exponent else None),
+            Entry(f"{exponent.estimate:.3f}", exponent.estimate) if exponent else Entry("-"),
             interval(exponent, ".3f") if exponent else Entry("-"),
             whole(exponent.n if exponent else None),
             Entry(rate.reason or rate.kind),
