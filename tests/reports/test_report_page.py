@@ -167,7 +167,7 @@ def test_logarithmic_axes_can_be_switched(page: Page) -> None:
     page.get_by_role("button", name="log y").click()
     page.get_by_role("button", name="log x").click()
     expect(page.get_by_role("button", name="log x")).to_have_attribute("aria-pressed", "true")
-    path = page.locator("#regret path.line[data-key='uniform']").get_attribute("d") or ""
+    path = page.locator("#regret path.line[data-key='uob-reps']").get_attribute("d") or ""
     points = [tuple(map(float, p.split())) for p in re.findall(r"[\d.]+ [\d.]+", path)]
     (x0, y0), (x1, y1), (x2, y2) = points[0], points[len(points) // 2], points[-1]
     assert (y1 - y0) / (x1 - x0) == pytest.approx((y2 - y0) / (x2 - x0), rel=0.01)  # a power law
