@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from advmdp.reports.panels import (
     KINDS,
     Panel,
     Series,
+    epoch_panels,
+    only,
     rate_panels,
     realised_panels,
     regret_panels,
@@ -128,6 +131,9 @@ def test_wide_bands_do_not_dwarf_the_means() -> None:
 
 
 def test_chosen_learners_only(tmp_path: Path) -> None:
+    panels = epoch_panels(CELLS[0])
+    widths = replace(panels[1], series=(replace(panels[1].series[0], key="another"),))
+    assert only([panels[0], widths], ["uob-reps"]) == [panels[0]]  # no empty axes
     few = write_figure(RESULTS, "regret", tmp_path / "a.svg", n_episodes=1000, learners=["uniform"])
     both = write_figure(RESULTS, "regret", tmp_path / "b.svg", n_episodes=1000)
     assert len(few.read_bytes()) < len(both.read_bytes())
@@ -148,6 +154,8 @@ def test_refusals(tmp_path: Path) -> None:
         write_figure(RESULTS, "regret", tmp_path / "a.gif")
     with pytest.raises(InvalidInput, match="cell: 3 fit"):
         write_figure(RESULTS, "regret", tmp_path / "a.pdf")
+    with pytest.raises(InvalidInput, match="n_episodes: no runs of 5; there are 1,000, 4,000, 16"):
+        write_figure(RESULTS, "rate", tmp_path / "a.pdf", n_episodes=5)
     plain = made_up_results({"uniform": (1.0, 1.0)}, [100], 2)
     for kind in ("terms", "epochs"):
         with pytest.raises(InvalidInput, match=f"no learner of this cell has what '{kind}' shows"):

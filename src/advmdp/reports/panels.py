@@ -6,7 +6,7 @@ A panel is a set of axes with series on it.  The page and the paper figures draw
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -184,7 +184,8 @@ def only(panels: Sequence[Panel], learners: Sequence[str]) -> list[Panel]:
     for panel in panels:
         if panel.learner is None:
             chosen = tuple(s for s in panel.series if s.key in (*learners, *PLAIN_KEYS))
-            kept.append(Panel(**{**vars(panel), "series": chosen}))
+            if any(series.key in learners for series in chosen):
+                kept.append(replace(panel, series=chosen))
         elif panel.learner in learners:
             kept.append(panel)
     return kept
