@@ -25,16 +25,8 @@ def with_headings(text: str) -> str:
     """The docstring with an ``Examples`` heading before doctests, ``Notes`` before remarks.
 
     >>> lines = ["Parameters", "----------", "a", "    A number.", "", ">>> 1 + 1", "2"]
-    >>> print(with_headings("\\n".join(lines)))
-    Parameters
-    ----------
-    a
-        A number.
-    <BLANKLINE>
-    Examples
-    --------
-    >>> 1 + 1
-    2
+    >>> with_headings("\\n".join(lines)).splitlines()[5:]
+    ['Examples', '--------', '>>> 1 + 1', '2']
     """
     lines = text.splitlines()
     section = ""
