@@ -18,8 +18,10 @@ from benchmarks import (
     learners,
     memory,
     projections,
+    report_speed,
     robustness,
     starting,
+    sweeps,
 )
 from benchmarks.machine import describe, load, source_stamp
 from benchmarks.report import Figure, Section, print_grid, print_verdicts
@@ -36,6 +38,8 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "robustness": robustness.run,
     "doubling": doubling.run,
     "projections": projections.run,
+    "sweeps": sweeps.run,
+    "report": report_speed.run,
 }
 
 

@@ -21,7 +21,7 @@ import math
 import os
 import secrets
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -61,6 +61,11 @@ def write_archive(
     ({'rate': 0.5}, {'n': array([0, 1, 2])})
     """
     pieces = list(_pieces(kind, header, arrays))  # refuses before anything is written
+    write_atomically(path, pieces)
+
+
+def write_atomically(path: str | Path, pieces: Iterable[bytes]) -> None:
+    """Put any file at ``path`` in that way."""
     target = Path(path).resolve()  # a link keeps pointing at the file
     partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
     try:
@@ -76,7 +81,7 @@ def write_archive(
                 f"{path}: cannot be written ({error.strerror}); what was there is untouched"
             ) from error
         raise
-    _settle_folder(target.parent)
+    settle_folder(target.parent)
 
 
 def read_archive(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:
@@ -171,7 +176,7 @@ def _arrays(listed: Any, data: memoryview) -> Arrays:
     return arrays
 
 
-def _settle_folder(folder: Path) -> None:
+def settle_folder(folder: Path) -> None:
     """Make the new name last through a loss of power, where folders can be synchronised."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows has no such thing
         return

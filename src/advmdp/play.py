@@ -8,7 +8,7 @@ random numbers: same seed, same trajectories, same figures.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import Checkpoint
 from advmdp.evaluation.invariants import InvariantChecker
-from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
+from advmdp.evaluation.run import Recorder, Run, Snapshot, checked_checkpoints
 from advmdp.kernels.episode import (
     World,
     note_belief,
@@ -45,6 +45,10 @@ class Progress(NamedTuple):
     epoch: int | None
 
 
+Keep = Callable[[int, Callable[[], Snapshot]], None]
+"""``keep(episodes, snapshot)``; ``snapshot()`` copies all that ``play(resume=...)`` needs."""
+
+
 def play(
     mdp: LayeredMDP,
     losses: LossProcess,
@@ -56,6 +60,8 @@ def play(
     check: bool = False,
     compiled: bool | None = None,
     progress: Callable[[Progress], None] | None = None,
+    resume: Mapping[str, NDArray[Any]] | None = None,
+    keep: Keep | None = None,
 ) -> Run:
     """Play episodes and account for them exactly.
 
@@ -75,6 +81,14 @@ def play(
         None: compiled code where possible.  False: the protocol loop.  True: insist.
     progress
         Called a few times a second with a ``Progress``.
+    resume
+        A snapshot of the same run: the episodes that it has behind it are not played again, and
+        the result is the same to the last bit.  Everything else is given as at the start, the
+        learner fresh.
+    keep
+        Called after every slice of a fraction of a second (every episode, in the protocol loop)
+        with the episodes played and a function that takes a snapshot: names and arrays, nothing
+        else.  What ``keep`` raises ends the run.
 
     >>> import advmdp as am
     >>> mdp = am.families.random_mdp((1, 2, 2, 1), 2, seed=0)
@@ -106,29 +120,66 @@ def play(
         )
     world = World(np.array(mdp.flat), *seed_words(seed))
     recorder = Recorder(mdp, learner)
+    if resume is not None:
+        recorder.check_resumable(resume, points)
+        _restore(stream, "losses", resume)
+        _restore(learner, "learner", resume)
+        recorder.restore(resume)
     loop = _compiled if can_compile and compiled is not False else _protocol
     begin = time.perf_counter()
-    loop(world, stream, learner, recorder, points, _Reporter(recorder, progress, begin), check)
+    watch = _Watch(recorder, stream, progress, keep)
+    loop(world, stream, learner, recorder, points, watch, check)
     return recorder.run(time.perf_counter() - begin, compiled=loop is _compiled)
 
 
-class _Reporter:
-    """Turns the loop's position into ``Progress``, a few times a second at most."""
+class _Watch:
+    """Looks up from the loop: ``Progress`` a few times a second at most, and ``keep``."""
 
     def __init__(
-        self, recorder: Recorder, callback: Callable[[Progress], None] | None, begin: float
+        self,
+        recorder: Recorder,
+        stream: LossStream,
+        progress: Callable[[Progress], None] | None,
+        keep: Keep | None,
     ) -> None:
-        self._recorder, self._callback, self._begin = recorder, callback, begin
-        self._next = begin
+        self._recorder, self._stream, self._progress, self._keep = recorder, stream, progress, keep
+        self._first = recorder.episodes
+        self._begin = self._next = time.perf_counter()
 
-    def __call__(self, episodes: int, *, last: bool = False) -> None:
+    def __call__(self, episodes: int, *, last: bool) -> None:
         now = time.perf_counter()
-        if self._callback is None or (now < self._next and not last):
-            return
-        self._next = now + SLICE_SECONDS / 2
-        rate = episodes / max(now - self._begin, 1e-9)
-        epoch = getattr(self._recorder.learner, "epoch", None)
-        self._callback(Progress(episodes, rate, self._recorder.stock(), epoch))
+        if self._progress is not None and (last or now >= self._next):
+            self._next = now + SLICE_SECONDS / 2
+            rate = (episodes - self._first) / max(now - self._begin, 1e-9)
+            epoch = getattr(self._recorder.learner, "epoch", None)
+            self._progress(Progress(episodes, rate, self._recorder.stock(), epoch))
+        if self._keep is not None:
+            self._keep(episodes, lambda: self._snapshot(episodes))
+
+    def _snapshot(self, episodes: int) -> Snapshot:
+        parts = {
+            "losses": self._stream.state(),
+            "learner": _stateful(self._recorder.learner).state(),
+        }
+        named = {
+            f"{part}.{name}": a for part, arrays in parts.items() for name, a in arrays.items()
+        }
+        return named | self._recorder.state(episodes)
+
+
+def _stateful(learner: Any) -> Any:
+    if not hasattr(learner, "state") or not hasattr(learner, "restore"):
+        raise InvalidInput(
+            f"play: {type(learner).__name__} has no state() and restore(), "
+            "which snapshots need; leave out keep and resume, or add them"
+        )
+    return learner
+
+
+def _restore(part: Any, name: str, snapshot: Mapping[str, NDArray[Any]]) -> None:
+    prefix = f"{name}."
+    arrays = {key.removeprefix(prefix): a for key, a in snapshot.items() if key.startswith(prefix)}
+    (_stateful(part) if name == "learner" else part).restore(arrays)
 
 
 def _compiled(
@@ -137,15 +188,15 @@ def _compiled(
     learner: Any,
     recorder: Recorder,
     points: NDArray[np.int64],
-    report: _Reporter,
+    watch: _Watch,
     check: bool,
 ) -> None:
     """Slices of compiled episodes between checkpoints, each a fraction of a second long."""
     graph = recorder.mdp.layout.graph()
     ledger = recorder.ledger
     loop = learner.compiled_loop()
-    done, size = 0, 16
-    for point in points:
+    done, size = recorder.episodes, 16
+    for point in points[recorder.n_points :]:
         while done < point:
             stop = min(int(point), done + size)
             begin = time.perf_counter()
@@ -157,8 +208,9 @@ def _compiled(
             elif time.perf_counter() - begin < SLICE_SECONDS / 2:
                 size *= 2
             done = reached
-            report(done, last=done == points[-1])
-        recorder.record(done)
+            if done == point:
+                recorder.record(done)
+            watch(done, last=done == points[-1])
 
 
 def _protocol(
@@ -167,7 +219,7 @@ def _protocol(
     learner: Any,
     recorder: Recorder,
     points: NDArray[np.int64],
-    report: _Reporter,
+    watch: _Watch,
     check: bool,
 ) -> None:
     """One episode at a time through ``policy()`` and ``update()``."""
@@ -178,8 +230,8 @@ def _protocol(
     estimates = hasattr(learner, "last_path")
     full_information = getattr(learner, "feedback", "bandit") == "full"
     checker = InvariantChecker(learner) if check else None
-    done = 0
-    for point in points:
+    done = recorder.episodes
+    for point in points[recorder.n_points :]:
         while done < point:
             policy = checked_policy(layout, learner.policy())
             if checker:
@@ -204,5 +256,6 @@ def _protocol(
                 checker.after(ledger.path, ledger.path_losses)
             stream.observe(ledger.path, ledger.path_losses)
             done += 1
-            report(done, last=done == points[-1])
-        recorder.record(done)
+            if done == point:
+                recorder.record(done)
+            watch(done, last=done == points[-1])

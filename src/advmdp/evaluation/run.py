@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,11 @@ from advmdp.evaluation.account import (
 from advmdp.evaluation.comparator import Comparator
 from advmdp.layout import Floats
 from advmdp.world.mdp import LayeredMDP
+
+Snapshot = dict[str, NDArray[Any]]
+"""Everything that changes in a run, under names: what a cut run is resumed from."""
+
+LEDGER = ("sums", "total", "fed", "counts", "worst")  # the rest is rewritten in every episode
 
 
 @dataclass(frozen=True)
@@ -79,10 +85,17 @@ class Recorder:
         self.mdp = mdp
         self.learner = learner
         self.ledger = new_ledger(mdp)
+        self.episodes = 0
+        """Episodes behind the run when it began: 0, unless it was resumed."""
         self._episodes: list[int] = []
         self._points: list[Checkpoint] = []
         self._epoch: list[int] = []
         self._width: list[float] = []
+
+    @property
+    def n_points(self) -> int:
+        """Checkpoints recorded so far."""
+        return len(self._points)
 
     def stock(self) -> Checkpoint:
         """The account now (nothing is recorded)."""
@@ -90,13 +103,58 @@ class Recorder:
 
     def record(self, episodes: int) -> None:
         """Add a checkpoint."""
-        point, self._best = take_stock(self.mdp, self.ledger)
         self._episodes.append(episodes)
-        self._points.append(point)
+        self._points.append(self.stock())
         if hasattr(self.learner, "epoch"):
             self._epoch.append(self.learner.epoch)
         if hasattr(self.learner, "mean_width"):
             self._width.append(self.learner.mean_width)
+
+    def state(self, episodes: int) -> Snapshot:
+        """A copy of the account after ``episodes`` and of the checkpoints so far."""
+        figures = [(p.expected_loss, p.realised_loss, p.best_loss, *p.terms) for p in self._points]
+        return {
+            "episodes": np.array(episodes),
+            "points.episodes": np.array(self._episodes, dtype=np.int64),
+            "points.figures": np.array(figures, dtype=np.float64).reshape(-1, 7),
+            "points.epoch": np.array(self._epoch, dtype=np.int64),
+            "points.width": np.array(self._width, dtype=np.float64),
+            **{f"ledger.{name}": getattr(self.ledger, name).copy() for name in LEDGER},
+        }
+
+    def check_resumable(self, saved: Mapping[str, NDArray[Any]], points: NDArray[np.int64]) -> None:
+        """Refuse a snapshot of another run, before anything is changed."""
+        mine = self.state(0)
+        missing = sorted(set(mine) - set(saved))
+        if missing:
+            raise InvalidInput(f"resume: not the snapshot of a run, it has no {missing[0]!r}")
+        for name in (f"ledger.{name}" for name in LEDGER):
+            if saved[name].shape != mine[name].shape:
+                raise InvalidInput(
+                    f"resume: {name} has shape {saved[name].shape}, expected {mine[name].shape}; "
+                    "resume with the MDP that the snapshot was taken with"
+                )
+        done = int(saved["episodes"])
+        if not np.array_equal(saved["points.episodes"], points[points <= done]):
+            raise InvalidInput(
+                f"resume: the snapshot after {done} episodes has other checkpoints; "
+                "resume with the same n_episodes and checkpoints"
+            )
+
+    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what ``state`` returned."""
+        self.episodes = int(saved["episodes"])
+        self._episodes = saved["points.episodes"].tolist()
+        self._points = [
+            Checkpoint(expected, realised, best, (error, bias1, reg, bias2))
+            for expected, realised, best, error, bias1, reg, bias2 in saved[
+                "points.figures"
+            ].tolist()
+        ]
+        self._epoch = saved["points.epoch"].tolist()
+        self._width = saved["points.width"].tolist()
+        for name in LEDGER:
+            getattr(self.ledger, name)[...] = saved[f"ledger.{name}"]
 
     def run(self, seconds: float, *, compiled: bool) -> Run:
         """Everything recorded."""
@@ -114,7 +172,7 @@ class Recorder:
             mean_width=np.array(self._width) if self._width else None,
             epoch_starts=getattr(self.learner, "epoch_starts", None),
             solver=solver_statistics(self.ledger) if estimates else None,
-            best=self._best,
+            best=take_stock(self.mdp, self.ledger)[1],
             seconds=seconds,
             compiled=compiled,
         )

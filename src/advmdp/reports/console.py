@@ -105,11 +105,11 @@ def _figures(progress: Progress, n_episodes: int) -> dict[str, Any]:
         "rate": f"{rate:z,.0f}",
         "regret": f"{progress.account.regret:z,.0f}",
         "epoch": "" if progress.epoch is None else f"epoch {progress.epoch}",
-        "left": f"{_duration(to_play / max(rate, 1e-9))} left" if to_play else "",
+        "left": f"{duration(to_play / max(rate, 1e-9))} left" if to_play else "",
     }
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     whole = int(seconds + 0.5)
     if whole < 60:
         return f"{whole} s"

@@ -1,96 +1,24 @@
-"""The ``advmdp`` command: parse, call, print.
-
-Commands import what they need when they run, so that ``advmdp --help`` answers at once.
-"""
+"""``advmdp demo``: UOB-REPS on a default adversarial MDP, with a table and a picture."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import advmdp
-from advmdp.errors import AdvMDPError, InvalidInput
+from advmdp.cli.options import INTERRUPTED, MOST_EPISODES, layer_sizes_of
 
 if TYPE_CHECKING:
     from advmdp.world.losses import Majority
     from advmdp.world.mdp import LayeredMDP
 
-BAD_INPUT, INTERRUPTED = 2, 130  # exit codes; 130 is what shells expect after Ctrl-C
-MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
-
 PERIODS = 10  # of the demo's losses, in a run of any length
 SHORTEST_PERIOD = 10
 ADVERSE_SHARE = 0.3
 
-# Options whose argument has another name inside the package; the others only change "_" to "-".
-OPTION_OF_ARGUMENT = {
-    "n_episodes": "--episodes",
-    "layer_sizes": "--layers",
-    "n_actions": "--actions",
-}
-SAME_NAME = ("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "output")
 
-app = typer.Typer(
-    help="Learning in adversarial Markov decision processes: UOB-REPS, exact and fast.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code; every failure is one line on stderr."""
-    try:
-        code = app(arguments, prog_name="advmdp", standalone_mode=False)
-    except AdvMDPError as problem:
-        return _refuse(_with_option_names(str(problem)))
-    except MemoryError:
-        return _refuse("not enough memory; use fewer states in --layers or fewer --actions")
-    except Exception as problem:
-        # Typer's own complaints ("No such option: ...") share no public base class across the
-        # versions supported, but all can say what is wrong.  Anything else is a bug: let it show.
-        if not hasattr(problem, "format_message"):
-            raise
-        return _refuse(problem.format_message())
-    return code if isinstance(code, int) else 0
-
-
-def _refuse(message: str) -> int:
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
-    return BAD_INPUT
-
-
-def _with_option_names(message: str) -> str:
-    """Messages begin with the name of an argument; say the option's name instead."""
-    argument = message.partition(":")[0].partition("[")[0]
-    option = OPTION_OF_ARGUMENT.get(argument)
-    if argument in SAME_NAME:
-        option = "--" + argument.replace("_", "-")
-    return option + message.removeprefix(argument) if option else message
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"advmdp {advmdp.__version__}")
-        raise typer.Exit
-
-
-@app.callback(invoke_without_command=True)
-def _top(
-    context: typer.Context,
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
-    ] = False,
-) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@app.command()
 def demo(
     episodes: Annotated[
         int, typer.Option(min=1, max=MOST_EPISODES, help="Episodes to play.")
@@ -131,7 +59,7 @@ def demo(
     try:
         _demo(
             episodes,
-            _layer_sizes(layers),
+            layer_sizes_of(layers),
             actions,
             seed,
             {
@@ -146,15 +74,6 @@ def demo(
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was written", err=True)
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _layer_sizes(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidInput(
-            f"layer_sizes: {text!r} is not a list of whole numbers such as 1,5,5,5,1"
-        ) from None
 
 
 def _demo(
@@ -231,7 +150,3 @@ def _compile(mdp: LayeredMDP, losses: Majority) -> None:
     """Play one episode with each learner, so that the clock of the real runs measures playing."""
     for learner in (advmdp.Uniform(mdp.layout), advmdp.UOBREPS(mdp.layout, n_episodes=1)):
         advmdp.play(mdp, losses, learner, n_episodes=1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,76 @@
+"""The ``advmdp`` command: parse, call, print.
+
+Commands import what they need when they run, so that ``advmdp --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import typer
+
+import advmdp
+from advmdp.cli import playing, reading, reporting
+from advmdp.cli.demo import demo
+from advmdp.cli.options import BAD_INPUT, with_option_names
+from advmdp.errors import AdvMDPError
+
+app = typer.Typer(
+    help="Learning in adversarial Markov decision processes: UOB-REPS, exact and fast.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo,
+    "run": playing.run,
+    "compare": playing.compare,
+    "sweep": playing.sweep,
+    "ls": reading.list_runs,
+    "show": reading.show,
+    "export": reading.export,
+    "report": reporting.report,
+    "figure": reporting.figure,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code; every failure is one line on stderr."""
+    try:
+        code = app(arguments, prog_name="advmdp", standalone_mode=False)
+    except AdvMDPError as problem:
+        return _refuse(with_option_names(str(problem)))
+    except MemoryError:
+        return _refuse("not enough memory; use fewer states in --layers or fewer --actions")
+    except Exception as problem:
+        # Typer's own complaints ("No such option: ...") share no public base class across the
+        # versions supported, but all can say what is wrong.  Anything else is a bug: let it show.
+        if not hasattr(problem, "format_message"):
+            raise
+        return _refuse(problem.format_message())
+    return code if isinstance(code, int) else 0
+
+
+def _refuse(message: str) -> int:
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    return BAD_INPUT
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"advmdp {advmdp.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

@@ -1,0 +1,128 @@
+"""What the commands share: exit codes, options, and how their text becomes specs."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from advmdp.errors import InvalidInput
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes; 130 is what shells expect after Ctrl-C
+MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
+
+# Options whose argument has another name inside the package; the others only change "_" to "-".
+OPTION_OF_ARGUMENT = {
+    "n_episodes": "--episodes",
+    "layer_sizes": "--layers",
+    "mdp.layer_sizes": "--layers",
+    "n_actions": "--actions",
+    "mdp.n_actions": "--actions",
+}
+SAME_NAME = ("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "output", "store")
+
+StoreOption = Annotated[Path, typer.Option("--store", help="The folder that keeps the runs.")]
+StoreArgument = Annotated[Path, typer.Argument(help="The folder that keeps the runs.")]
+EngineOption = Annotated[
+    str, typer.Option("--engine", help="Where runs are played: local (processes) or ray.")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Processes; as many as cores by default.")
+]
+AddressOption = Annotated[
+    str | None, typer.Option("--address", help="Of a Ray cluster; none: one is started here.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results.")]
+JSONOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for machines.")]
+SaveSecondsOption = Annotated[
+    float, typer.Option("--save-seconds", min=0.0, help="Seconds between checkpoints of a run.")
+]
+SaveEpisodesOption = Annotated[
+    int | None,
+    typer.Option("--save-episodes", min=1, help="Episodes between checkpoints of a run."),
+]
+
+# The world of `run` and `compare`.
+MDPOption = Annotated[str, typer.Option("--mdp", help="Family of MDPs.")]
+LayersOption = Annotated[
+    str | None, typer.Option("--layers", help="States in each layer, for --mdp random.")
+]
+ActionsOption = Annotated[int | None, typer.Option("--actions", help="Actions in every state.")]
+LossesOption = Annotated[str, typer.Option("--losses", help="Loss process.")]
+EpisodesOption = Annotated[int, typer.Option("--episodes", help="Episodes to play.")]
+HorizonsOption = Annotated[
+    str, typer.Option("--episodes", help="Episodes to play; several with commas between them.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Root of all random numbers.")]
+ReplicatesOption = Annotated[
+    int, typer.Option("--replicates", "-r", min=1, help="Worlds drawn from the seed.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PART.KEY=VALUE", help="A parameter: learner.eta_scale=2"),
+]
+
+DEFAULT_STORE = Path("results/store")
+DEFAULT_LAYERS, DEFAULT_ACTIONS = "1,3,3,1", 2
+
+
+def layer_sizes_of(text: str) -> tuple[int, ...]:
+    """A list of whole numbers."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInput(
+            f"layer_sizes: {text!r} is not a list of whole numbers such as 1,5,5,5,1"
+        ) from None
+
+
+def horizons_of(text: str) -> tuple[int, ...]:
+    """Numbers of episodes: 10000 or 1_000,10_000."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInput(f"n_episodes: {text!r} is not a list such as 1000,10000") from None
+
+
+def world_parts(
+    mdp: str, layers: str | None, actions: int | None, losses: str, sets: list[str] | None
+) -> dict[str, dict[str, Any]]:
+    """The parts ``mdp``, ``losses`` and ``learner`` (parameters only) of a spec."""
+    parts: dict[str, dict[str, Any]] = {
+        "mdp": {"name": mdp},
+        "losses": {"name": losses},
+        "learner": {},
+    }
+    if mdp == "random" or layers is not None:
+        parts["mdp"]["layer_sizes"] = list(layer_sizes_of(layers or DEFAULT_LAYERS))
+    if mdp == "random" or actions is not None:
+        parts["mdp"]["n_actions"] = DEFAULT_ACTIONS if actions is None else actions
+    for item in sets or ():
+        path, equals, text = item.partition("=")
+        part, dot, key = path.partition(".")
+        if not equals or not dot or part not in parts or not key:
+            raise InvalidInput(
+                f"--set: {item!r} is not of the form PART.KEY=VALUE with learner, mdp or losses "
+                "as PART"
+            )
+        parts[part][key] = _value(text)
+    return parts
+
+
+def _value(text: str) -> Any:
+    """A TOML value; what is none is a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def with_option_names(message: str) -> str:
+    """Messages begin with the name of an argument; say the option's name instead."""
+    argument = message.partition(":")[0].partition("[")[0]
+    option = OPTION_OF_ARGUMENT.get(argument)
+    if argument in SAME_NAME:
+        option = "--" + argument.replace("_", "-")
+    return option + message.removeprefix(argument) if option else message

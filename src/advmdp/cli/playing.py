@@ -1,0 +1,197 @@
+"""``advmdp run``, ``compare`` and ``sweep``: play runs into a store."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from advmdp.cli import options as opt
+from advmdp.errors import InvalidInput, StorageFailure
+
+if TYPE_CHECKING:
+    from advmdp.experiments.engines import Engine
+    from advmdp.experiments.spec import RunSpec
+    from advmdp.store import Store
+
+
+def run(
+    learner: Annotated[str, typer.Argument(help="Name of a learner.")] = "uob-reps",
+    mdp: opt.MDPOption = "random",
+    layers: opt.LayersOption = None,
+    actions: opt.ActionsOption = None,
+    losses: opt.LossesOption = "majority",
+    episodes: opt.EpisodesOption = 100_000,
+    seed: opt.SeedOption = 0,
+    sets: opt.SetOption = None,
+    spec: Annotated[
+        Path | None, typer.Option(help="A spec in a .json or .toml file, instead of the flags.")
+    ] = None,
+    store: opt.StoreOption = opt.DEFAULT_STORE,
+    save_seconds: opt.SaveSecondsOption = 30.0,
+    save_episodes: opt.SaveEpisodesOption = None,
+    quiet: opt.QuietOption = False,
+    as_json: opt.JSONOption = False,
+) -> None:
+    """Play one run into a store; a run that was cut goes on from its checkpoint."""
+    from advmdp.experiments.engines import InlineEngine
+    from advmdp.experiments.execute import Saving
+    from advmdp.experiments.spec import RunSpec
+
+    if spec is not None:
+        text = _text_of(spec)
+        one = RunSpec.from_json(text) if spec.suffix == ".json" else RunSpec.from_toml(text)
+    else:
+        parts = opt.world_parts(mdp, layers, actions, losses, sets)
+        parts["learner"]["name"] = learner
+        one = RunSpec(**parts, n_episodes=episodes, seed=seed)  # type: ignore[arg-type]
+    saving = Saving(save_seconds, save_episodes)
+    _play([one], store, lambda there: InlineEngine(there, saving), quiet, as_json)
+
+
+def compare(
+    learners: Annotated[list[str], typer.Argument(help="Names of learners.")],
+    mdp: opt.MDPOption = "random",
+    layers: opt.LayersOption = None,
+    actions: opt.ActionsOption = None,
+    losses: opt.LossesOption = "majority",
+    episodes: opt.HorizonsOption = "100000",
+    seed: opt.SeedOption = 0,
+    replicates: opt.ReplicatesOption = 8,
+    sets: opt.SetOption = None,
+    store: opt.StoreOption = opt.DEFAULT_STORE,
+    engine: opt.EngineOption = "local",
+    workers: opt.WorkersOption = None,
+    address: opt.AddressOption = None,
+    save_seconds: opt.SaveSecondsOption = 30.0,
+    save_episodes: opt.SaveEpisodesOption = None,
+    quiet: opt.QuietOption = False,
+    as_json: opt.JSONOption = False,
+) -> None:
+    """Play several learners in the same worlds, with the same random numbers."""
+    from advmdp.experiments.sweep import SweepSpec
+
+    parts: dict[str, Any] = opt.world_parts(mdp, layers, actions, losses, sets)
+    parts["learner"] = [{"name": learners, **parts["learner"]}]
+    horizons = opt.horizons_of(episodes)
+    sweep_spec = SweepSpec(**parts, n_episodes=horizons, seed=seed, replicates=replicates)
+    where = _engine(engine, workers, address, save_seconds, save_episodes)
+    _play(sweep_spec.runs(), store, where, quiet, as_json)
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(help="A sweep in a .toml file; lists multiply.")],
+    store: opt.StoreOption = opt.DEFAULT_STORE,
+    engine: opt.EngineOption = "local",
+    workers: opt.WorkersOption = None,
+    address: opt.AddressOption = None,
+    save_seconds: opt.SaveSecondsOption = 30.0,
+    save_episodes: opt.SaveEpisodesOption = None,
+    quiet: opt.QuietOption = False,
+    as_json: opt.JSONOption = False,
+) -> None:
+    """Play all runs of a sweep that the store does not have yet."""
+    from advmdp.experiments.sweep import SweepSpec
+
+    runs = SweepSpec.from_toml(_text_of(file)).runs()
+    where = _engine(engine, workers, address, save_seconds, save_episodes)
+    _play(runs, store, where, quiet, as_json)
+
+
+MOST_TABLES = 8  # on a screen; the report has them all
+MakeEngine = Callable[[Path], "Engine"]
+
+
+def _play(
+    runs: Sequence[RunSpec], store_path: Path, where: MakeEngine, quiet: bool, as_json: bool
+) -> None:
+    from advmdp.experiments.runner import run_all
+    from advmdp.experiments.sweep import check_buildable
+    from advmdp.reports.sweep_progress import following
+    from advmdp.store import Store
+    from advmdp.store.log import attach_log, detach_log
+
+    engine = where(store_path)  # its processes start while the specs are checked
+    try:
+        check_buildable(runs)  # before anything is created
+        store = Store(store_path, create=True)
+    except BaseException:
+        engine.close()
+        raise
+    handler = attach_log(store.path)
+    try:
+        with following(quiet=quiet, as_json=as_json) as watcher:
+            summary = run_all(runs, store, engine, watcher)
+    except StorageFailure as problem:
+        raise StorageFailure(f"{problem}; to go on: {_same_command()}") from None
+    finally:
+        detach_log(handler)
+    if summary.interrupted:
+        typer.echo(f"interrupted: checkpoints are written; to go on: {_same_command()}", err=True)
+        raise typer.Exit(opt.INTERRUPTED)
+    if not as_json:
+        _print_tables(store, runs)
+    for failed, reason in summary.failures.items():
+        typer.echo(f"failed: {failed}: {reason}", err=True)
+    if summary.failures:
+        raise typer.Exit(opt.FAILED)
+
+
+def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
+    """What these runs say, a table for every world."""
+    import polars as pl
+    from rich.console import Console
+
+    from advmdp.reports.results import Results
+    from advmdp.reports.summary import cells_of
+    from advmdp.reports.tables import paired_table, summary_table
+
+    wanted = [run.id for run in runs]
+    frame = store.runs().filter(pl.col("run").is_in(wanted))
+    cells = cells_of(Results(frame, store.curves(wanted)))
+    console = Console(highlight=False)
+    for cell in cells[:MOST_TABLES]:
+        console.print(summary_table(cell))
+        if len(cell.groups) > 1 and len(cells) == 1:
+            console.print(paired_table(cell))
+    if len(cells) > MOST_TABLES:
+        console.print(f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}")
+
+
+def _engine(
+    name: str,
+    workers: int | None,
+    address: str | None,
+    save_seconds: float,
+    save_episodes: int | None,
+) -> MakeEngine:
+    from advmdp.experiments.engines import LocalEngine
+    from advmdp.experiments.execute import Saving
+
+    saving = Saving(save_seconds, save_episodes)
+    n_workers = workers or os.cpu_count() or 1
+    if name == "local":
+        return lambda store: LocalEngine(store, n_workers, saving)
+    if name == "ray":
+        from advmdp.experiments.ray_engine import RayEngine, check_ray
+
+        check_ray()
+        return lambda store: RayEngine(store, address, workers, saving)
+    raise InvalidInput(f"--engine: there is no {name!r}; choose local or ray")
+
+
+def _same_command() -> str:
+    import shlex
+
+    return shlex.join(["advmdp", *sys.argv[1:]])
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InvalidInput(f"{path}: cannot be read: {problem}") from None

@@ -1,0 +1,72 @@
+"""``advmdp ls``, ``show`` and ``export``: look at what a store holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from advmdp.cli import options as opt
+from advmdp.errors import InvalidInput, StorageFailure
+
+
+def list_runs(
+    store: opt.StoreArgument = opt.DEFAULT_STORE, as_json: opt.JSONOption = False
+) -> None:
+    """List the runs of a store."""
+    from advmdp.reports.listing import runs_lines
+    from advmdp.store import Store
+
+    frame = Store(store).runs()
+    if as_json:
+        for row in frame.iter_rows(named=True):
+            typer.echo(json.dumps(row))
+        return
+    typer.echo("\n".join(runs_lines(frame)))
+
+
+def show(
+    run: Annotated[str, typer.Argument(help="Id of a run, or the beginning of it.")],
+    store: opt.StoreOption = opt.DEFAULT_STORE,
+    as_json: opt.JSONOption = False,
+) -> None:
+    """Show one run: its spec, its figures, where and when it was played."""
+    from rich.console import Console
+
+    from advmdp.reports.listing import run_page
+    from advmdp.store import Store
+
+    there = Store(store)
+    manifest = there.manifest(run)
+    if as_json:
+        typer.echo(json.dumps(manifest))
+        return
+    console = Console(highlight=False)
+    for part in run_page(manifest, there.curves([manifest["run"]])):
+        console.print(part)
+
+
+def export(
+    output: Annotated[Path, typer.Argument(help="Where the file goes.")],
+    store: opt.StoreOption = opt.DEFAULT_STORE,
+    csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values.")] = False,
+    parquet: Annotated[bool, typer.Option("--parquet", help="Parquet.")] = False,
+    runs: Annotated[
+        bool, typer.Option("--runs", help="One row per run, instead of one per checkpoint.")
+    ] = False,
+) -> None:
+    """Write the curves of all finished runs (or a row per run) into one file."""
+    from advmdp.archive import write_atomically
+    from advmdp.store import Store
+    from advmdp.store.frames import as_bytes, with_identity
+
+    if csv == parquet:
+        raise InvalidInput("export: choose one of --csv and --parquet")
+    if not output.parent.is_dir():
+        raise StorageFailure(f"export: there is no folder {output.parent}; create it first")
+    there = Store(store)
+    frame = there.runs() if runs else with_identity(there.curves(), there.runs())
+    write_atomically(output, [as_bytes(frame, csv=csv)])
+    typer.echo(f"{frame.height:,} rows: {output}")

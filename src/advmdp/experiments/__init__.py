@@ -1,0 +1,1 @@
+"""Experiments as data: specs, sweeps, and the engines that run them."""

@@ -1,0 +1,97 @@
+"""From names to constructors: what a spec may ask for, and with which parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any
+
+from advmdp.errors import InvalidInput
+from advmdp.experiments import loss_recipes
+from advmdp.learners.catalogue import LEARNERS as LEARNER_ENTRIES
+from advmdp.learners.presets import PRACTICAL
+from advmdp.world import families
+
+SUPPLIED = {"layout", "n_episodes", "transitions", "draw", "self"}  # by the builder, not the spec
+LISTS = {"layer_sizes"}  # parameters whose value is a list of numbers
+
+
+@dataclass(frozen=True)
+class Maker:
+    """A constructor and the parameters that a spec may give it."""
+
+    make: Callable[..., Any]
+    extra: frozenset[str] = field(default_factory=frozenset)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """The constructor's parameters by name."""
+        return inspect.signature(self.make).parameters
+
+    @property
+    def known(self) -> list[str]:
+        """Names that a spec may use."""
+        return [*(name for name in self.parameters if name not in SUPPLIED), *sorted(self.extra)]
+
+    @property
+    def needed(self) -> list[str]:
+        """Names that a spec must use; a seed is drawn from the replicate if not given."""
+        return [
+            name
+            for name in self.known
+            if name not in self.extra
+            and name != "seed"
+            and self.parameters[name].default is inspect.Parameter.empty
+        ]
+
+
+LEARNERS = {
+    name: Maker(entry.make, frozenset({"preset"} if name in PRACTICAL else ()))
+    for name, entry in LEARNER_ENTRIES.items()
+}
+MDPS = {
+    "random": Maker(families.random_mdp),
+    "grid": Maker(families.grid),
+    "river-swim": Maker(families.river_swim),
+    "deep-sea": Maker(families.deep_sea),
+    "combination-lock": Maker(families.combination_lock),
+    "routing": Maker(families.routing),
+}
+LOSSES = {
+    "stochastic": Maker(loss_recipes.stochastic, frozenset({"seed"})),
+    "switching": Maker(loss_recipes.switching, frozenset({"seed"})),
+    "majority": Maker(loss_recipes.majority, frozenset({"seed"})),
+    "drifting": Maker(loss_recipes.drifting, frozenset({"seed"})),
+    "corrupted": Maker(loss_recipes.corrupted, frozenset({"seed"})),
+    "adaptive": Maker(loss_recipes.adaptive, frozenset({"seed"})),
+}
+
+
+def find(table: Mapping[str, Maker], name: str, what: str) -> Maker:
+    """The maker of that name, or an error with the nearest one."""
+    if name not in table:
+        raise InvalidInput(f"{what}: there is no {name!r}{nearest(name, table)}")
+    return table[name]
+
+
+def check_parameters(maker: Maker, name: str, given: Iterable[str], what: str) -> None:
+    """Refuse unknown parameters, and a part that lacks one it needs."""
+    given = list(given)
+    for key in given:
+        if key not in maker.known:
+            raise InvalidInput(f"{what}.{key}: {name!r} has no such key{nearest(key, maker.known)}")
+    missing = [key for key in maker.needed if key not in given]
+    if missing:
+        raise InvalidInput(f"{what}.{missing[0]}: {name!r} needs it; add {missing[0]} = ...")
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A hint for an error message: the name that was probably meant, or all of them."""
+    names = list(names)
+    close = get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; choose from {', '.join(names)}" if names else "; it takes none"

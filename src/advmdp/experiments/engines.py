@@ -1,0 +1,200 @@
+"""Where runs are played: here, or in processes of this machine.
+
+An engine takes specs whose runs the caller has claimed, plays them with ``execute``, and reports
+how each ended.  It knows nothing of queues, retries or results on disk; see ``runner``.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing as mp
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from advmdp.errors import AdvMDPError, StorageFailure
+from advmdp.experiments import worker
+from advmdp.experiments.execute import Played, Saving, Stopped, execute
+from advmdp.experiments.spec import RunSpec
+from advmdp.play import Progress
+from advmdp.store import Store
+
+log = logging.getLogger(__name__)
+
+OnProgress = Callable[[str, Progress], None]
+THREADS = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+    *("NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"),
+)
+
+
+class Ended(NamedTuple):
+    """How a run ended: with a result, a ``reason`` (the run's own fault), or neither."""
+
+    spec: RunSpec
+    played: Played | None = None
+    reason: str | None = None
+    stopped: bool = False
+    """Asked to stop; a checkpoint is written."""
+    lost: bool = False
+    """The process that played it died."""
+    storage: StorageFailure | None = None
+    """The disk refused a checkpoint."""
+
+
+class Engine(Protocol):
+    """What ``runner`` needs."""
+
+    capacity: int
+    """How many runs may be under way or waiting inside the engine."""
+
+    def submit(self, spec: RunSpec) -> None:
+        """Take a run that is not finished and that nobody else plays."""
+
+    def poll(self, on_progress: OnProgress) -> list[Ended]:
+        """Wait a moment; the runs that ended meanwhile."""
+
+    def stop(self) -> None:
+        """Ask all runs to write a checkpoint and end."""
+
+    def close(self) -> None:
+        """Free what the engine holds."""
+
+
+def ended(spec: RunSpec, result: Callable[[], Played]) -> Ended:
+    """Sort out how a run ended."""
+    try:
+        return Ended(spec, played=result())
+    except (Stopped, CancelledError):
+        return Ended(spec, stopped=True)
+    except StorageFailure as problem:
+        return Ended(spec, storage=problem)
+    except AdvMDPError as problem:
+        return Ended(spec, reason=str(problem))
+    except BrokenProcessPool:
+        return Ended(spec, lost=True)
+    except Exception as problem:  # a bug shows in the log; the other runs go on
+        log.exception("%s failed", spec.id)
+        return Ended(spec, reason=f"{type(problem).__name__}: {problem}")
+
+
+class InlineEngine:
+    """One run at a time, in this process."""
+
+    capacity = 1
+
+    def __init__(self, store: Path, saving: Saving) -> None:
+        self._store, self._saving = store, saving
+        self._waiting: list[RunSpec] = []
+        self._stop = False
+
+    def submit(self, spec: RunSpec) -> None:
+        self._waiting.append(spec)
+
+    def poll(self, on_progress: OnProgress) -> list[Ended]:
+        if not self._waiting:
+            return []
+        spec = self._waiting.pop()
+        return [
+            ended(
+                spec,
+                lambda: execute(
+                    spec,
+                    Store(self._store).checkpoints(spec.identity()),
+                    saving=self._saving,
+                    progress=lambda progress: on_progress(spec.id, progress),
+                    should_stop=lambda: self._stop,
+                ),
+            )
+        ]
+
+    def stop(self) -> None:
+        self._stop = True
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@dataclass
+class LocalEngine:
+    """Processes of this machine, started with spawn, one thread each.
+
+    They start at once and load the kernels while the caller checks the specs.
+    """
+
+    store: Path
+    workers: int
+    saving: Saving
+
+    def __post_init__(self) -> None:
+        self.capacity = self.workers + 1  # one run waits, so that no worker does
+        self._context = mp.get_context("spawn")
+        self._stop = self._context.Event()
+        self._progress: Any = self._context.SimpleQueue()
+        self._runs: dict[Future[Played], RunSpec] = {}
+        self._start_pool()
+
+    def _start_pool(self) -> None:
+        self._pool = ProcessPoolExecutor(
+            self.workers,
+            mp_context=self._context,
+            initializer=worker.prepare,
+            initargs=(self.store, self._stop, self._progress),
+        )
+        with _as_workers_should_start():
+            for _ in range(self.workers):
+                self._pool.submit(worker.nothing)
+
+    def submit(self, spec: RunSpec) -> None:
+        with _as_workers_should_start():
+            future = self._pool.submit(worker.task, spec.to_json(), self.store, self.saving)
+        self._runs[future] = spec
+
+    def poll(self, on_progress: OnProgress) -> list[Ended]:
+        done, _ = wait(self._runs, timeout=0.1, return_when=FIRST_COMPLETED)
+        while not self._progress.empty():
+            on_progress(*self._progress.get())
+        results = [ended(self._runs.pop(future), future.result) for future in done]
+        if any(result.lost for result in results):  # the pool is of no use any more
+            results += [Ended(spec, lost=True) for spec in self._runs.values()]
+            self._runs.clear()
+            self.close()
+            self._start_pool()
+        return results
+
+    def stop(self) -> None:
+        self._stop.set()
+        for future in list(self._runs):
+            future.cancel()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _as_workers_should_start() -> Iterator[None]:
+    """Workers inherit this: one thread each, and Ctrl-C is the parent's business alone."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,122 @@
+"""Loss processes from a few numbers: the tables that a spec does not spell out are drawn here.
+
+Every recipe takes a ``Draw`` (the MDP, a generator of its own and the length of the run) and
+parameters by name.  The mean losses of a table are
+
+* ``means="uniform"``: uniform on [0, 1], independent for every pair;
+* ``means="gap"``: 1/2, and 1/2 - ``gap`` for one random action in every state;
+* ``means="natural"``: the MDP's own loss, for the families that have one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from advmdp.errors import InvalidInput
+from advmdp.layout import Floats
+from advmdp.world import losses
+from advmdp.world.checks import unit_number, whole_number
+from advmdp.world.mdp import LayeredMDP
+
+PERIODS, SHORTEST_PERIOD = 10, 10  # in a run, unless a period is given
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a recipe draws its tables from."""
+
+    mdp: LayeredMDP
+    rng: np.random.Generator
+    n_episodes: int
+
+    def table(self, means: str, gap: float) -> Floats:
+        """Mean losses, a flat vector over pairs."""
+        layout = self.mdp.layout
+        if means == "uniform":
+            return self.rng.random(layout.n_rows)
+        if means == "gap":
+            if unit_number(gap, "gap") > 0.5:
+                raise InvalidInput(f"gap: {gap} is above 0.5, the mean loss of the other actions")
+            table = np.full((layout.n_rows // layout.n_actions, layout.n_actions), 0.5)
+            best = self.rng.integers(layout.n_actions, size=len(table))
+            table[np.arange(len(table)), best] -= gap
+            return table.ravel()
+        if means == "natural":
+            if self.mdp.natural_loss is None:
+                raise InvalidInput(
+                    "means: this MDP has no natural loss; use means='uniform' or means='gap'"
+                )
+            return layout.flat_pairs(self.mdp.natural_loss, "natural_loss")
+        raise InvalidInput(f"means: {means!r} is none of 'uniform', 'gap', 'natural'")
+
+    def period(self, period: int | None) -> int:
+        """The period given, or a tenth of the run."""
+        if period is None:
+            return max(SHORTEST_PERIOD, self.n_episodes // PERIODS)
+        return whole_number(period, "period")
+
+
+def stochastic(draw: Draw, means: str = "uniform", gap: float = 0.2) -> losses.Stochastic:
+    """Coin flips with fixed means."""
+    return losses.Stochastic(draw.table(means, gap))
+
+
+def switching(
+    draw: Draw,
+    period: int | None = None,
+    n_tables: int = 2,
+    noisy: bool = True,
+    means: str = "uniform",
+    gap: float = 0.2,
+) -> losses.Switching:
+    """One random table after the other."""
+    tables = [draw.table(means, gap) for _ in range(whole_number(n_tables, "n_tables"))]
+    return losses.Switching(tables, draw.period(period), noisy=noisy)
+
+
+def majority(
+    draw: Draw,
+    period: int | None = None,
+    adverse_share: float = 0.3,
+    noisy: bool = True,
+    means: str = "uniform",
+    gap: float = 0.2,
+) -> losses.Majority:
+    """A random table with stretches in which every preference is reversed."""
+    table = draw.table(means, gap)
+    return losses.Majority.against(table, draw.period(period), adverse_share, noisy)
+
+
+def drifting(
+    draw: Draw,
+    period: int | None = None,
+    noisy: bool = True,
+    means: str = "uniform",
+    gap: float = 0.2,
+) -> losses.Drifting:
+    """A smooth move between two random tables and back."""
+    start, end = (draw.table(means, gap) for _ in range(2))
+    return losses.Drifting(start, end, draw.period(period), noisy=noisy)
+
+
+def corrupted(
+    draw: Draw, n_corrupted: int, means: str = "uniform", gap: float = 0.2
+) -> losses.Corrupted:
+    """Coin flips; in ``n_corrupted`` episodes every preference is reversed."""
+    mean = draw.table(means, gap)
+    seed = int(draw.rng.integers(2**31))
+    return losses.Corrupted(mean, 1.0 - mean, n_corrupted, draw.n_episodes, seed)
+
+
+def adaptive(
+    draw: Draw,
+    strength: float = 0.5,
+    memory: float = 0.99,
+    noisy: bool = True,
+    means: str = "uniform",
+    gap: float = 0.2,
+) -> losses.Adaptive:
+    """What was played much lately gets expensive."""
+    return losses.Adaptive(draw.table(means, gap), strength, memory, noisy)

@@ -1,0 +1,84 @@
+"""Runs of a store on a screen: a list of all, a page for one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+
+SHOWN = 12  # checkpoints of a curve on the page of a run
+SHOWN_CURVES = (
+    *("episodes", "regret", "expected_loss", "realised_loss", "best_loss"),
+    *("epoch", "mean_width"),
+)
+
+
+def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
+    """A line per run, aligned: plain text, since a store may hold many thousands."""
+    cells = [("run", "status", "regret", "episodes/s", "learner's parameters")]
+    for row in frame.iter_rows(named=True):
+        cells.append(
+            (
+                row["run"],
+                row["status"],
+                _number(row["regret"]),
+                _number(row["episodes_per_second"]),
+                row["learner"].partition(" ")[2],  # its name begins the id
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for run, status, regret, rate, parameters in cells:
+        line = (
+            f"{run:<{widths[0]}}  {status:<{widths[1]}}  {regret:>{widths[2]}}"
+            f"  {rate:>{widths[3]}}  {parameters}"
+        )
+        yield line.rstrip()
+    counts = frame["status"].value_counts().sort("status").iter_rows()
+    yield ", ".join(f"{n:,} {status}" for status, n in counts) or "no runs"
+
+
+def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[RenderableType]:
+    """Everything about one run."""
+    facts = Table(box=None, show_header=False, pad_edge=False)
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for name in ("run", "status", "reason", "learner", "mdp", "losses", "n_episodes", "seed"):
+        if manifest.get(name) is not None:
+            facts.add_row(name, str(manifest[name]))
+    facts.add_row("replicate", str(manifest["replicate"]))
+    for name in ("started", "finished", "seconds", "sittings", "hash"):
+        if manifest.get(name) is not None:
+            facts.add_row(name, str(manifest[name]))
+    for name in ("versions", "machine"):
+        facts.add_row(name, ", ".join(f"{k} {v}" for k, v in manifest[name].items()))
+    solver = (manifest.get("figures") or {}).get("solver")
+    if solver:
+        facts.add_row("projections", ", ".join(f"{k} {v:.3g}" for k, v in solver.items()))
+    yield facts
+    if curves.height:
+        yield _curve_table(curves)
+    yield "spec: " + json.dumps(manifest["spec"], sort_keys=True)
+
+
+def _curve_table(curves: pl.DataFrame) -> Table:
+    columns = [name for name in SHOWN_CURVES if curves[name].null_count() == 0]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(name.replace("_", "\n"), justify="right")
+    step = max(1, -(-curves.height // SHOWN))
+    for row in curves.select(columns)[::-1][::step][::-1].iter_rows():
+        table.add_row(*(_number(value) for value in row))
+    return table
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:z,.0f}" if abs(value) >= 100 else f"{value:z.3g}"

@@ -1,0 +1,242 @@
+"""A folder of runs.
+
+    store.json                    the schema version
+    log.txt                       what happened, one line each
+    runs/<id>/manifest.json       spec, hash, versions, machine, times, status, final figures
+    runs/<id>/curves.parquet      the curves
+    work/<id>/                    a run being played, or cut: manifest, checkpoints, lock
+    damaged/                      what failed its checksum, moved out of the way
+
+A finished run is put together under a temporary name and then renamed, in one step; it is never
+written again.  Any number of sweeps and readers may use one store at once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from advmdp.archive import settle_folder, write_atomically
+from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
+from advmdp.store import manifest as manifests
+from advmdp.store.checkpoints import Checkpoints
+from advmdp.store.claims import Claim, is_claimed
+from advmdp.store.identity import Identity
+from advmdp.store.outcome import Outcome, checksum, parquet_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA = 1
+CURVES = "curves.parquet"
+log = logging.getLogger(__name__)
+
+
+class Store:
+    """The runs in a folder.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(folder + "/results", create=True)
+    ...     store.runs().height
+    0
+    """
+
+    def __init__(self, path: str | Path, *, create: bool = False) -> None:
+        self.path = Path(path)
+        marker = self.path / "store.json"
+        if create and not marker.exists():
+            self._create(marker)
+        try:
+            schema = json.loads(marker.read_bytes())["schema"]
+        except FileNotFoundError:
+            raise InvalidInput(
+                f"store: {self.path} is not a store; give the folder of one, or create it with "
+                "'advmdp run' or 'advmdp sweep'"
+            ) from None
+        except (ValueError, KeyError, TypeError):
+            raise DamagedFile(
+                f'store: {marker} is damaged; if the runs beside it are whole, write {{"schema": '
+                f"{SCHEMA}}} into it"
+            ) from None
+        if schema > SCHEMA:
+            raise InvalidInput(
+                f"store: {self.path} has schema {schema}, this advmdp reads up to {SCHEMA}; "
+                "use a newer advmdp"
+            )
+
+    def _create(self, marker: Path) -> None:
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise InvalidInput(f"store: {self.path} exists and is not a store; give a new folder")
+        try:
+            for part in ("runs", "work"):
+                (self.path / part).mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise StorageFailure(f"store: {self.path}: {problem.strerror}") from None
+        write_atomically(marker, [json.dumps({"schema": SCHEMA}).encode() + b"\n"])
+
+    # ------------------------------------------------------------------ writing
+
+    def claim(self, identity: Identity) -> Claim | None:
+        """The right to play a run, or None: somebody else plays it, or it is finished."""
+        claim = Claim.take(self.path / "work" / identity.run)
+        if claim is not None and self.is_finished(identity):
+            self.drop(claim)
+            return None
+        return claim
+
+    def is_finished(self, identity: Identity) -> bool:
+        """Whether the run is there and whole; a damaged one is moved out of the way."""
+        folder = self.path / "runs" / identity.run
+        if not folder.exists():
+            return False
+        try:
+            manifest = self._checked(folder)
+        except DamagedFile as problem:
+            aside = self.path / "damaged" / f"{identity.run}-{secrets.token_hex(4)}"
+            aside.parent.mkdir(exist_ok=True)
+            with suppress(FileNotFoundError):  # another sweep may have moved it already
+                folder.rename(aside)
+                log.warning("%s; it is played again, the damaged one is kept in %s", problem, aside)
+            return False
+        if manifest["hash"] != identity.hash:
+            raise InvalidInput(f"store: {folder} holds another spec; use another store")
+        return True
+
+    def begin(self, identity: Identity, claim: Claim) -> None:
+        """Note that a run is being played, and clear what a killed writer left behind."""
+        for partial in (self.path / "work").glob(f".{identity.run}.*.partial"):
+            shutil.rmtree(partial, ignore_errors=True)
+        started, sittings = self._history(claim)
+        content = manifests.manifest_of(
+            identity, manifests.RUNNING, started=started, sittings=sittings + 1
+        )
+        manifests.write(claim.folder, content)
+
+    def finish(self, identity: Identity, claim: Claim, outcome: Outcome, seconds: float) -> None:
+        """Put a finished run into the store, in one step, and clear its working folder."""
+        started, sittings = self._history(claim)
+        curves = parquet_of(identity.run, outcome.curves)
+        content = manifests.manifest_of(
+            identity,
+            manifests.FINISHED,
+            started=started,
+            finished=manifests.now(),
+            seconds=seconds,
+            sittings=sittings,
+            figures=outcome.figures,
+            files={CURVES: checksum(curves)},
+        )
+        target = self.path / "runs" / identity.run
+        partial = self.path / "work" / f".{identity.run}.{secrets.token_hex(4)}.partial"
+        try:
+            partial.mkdir()
+            write_atomically(partial / CURVES, [curves])
+            write_atomically(partial / manifests.NAME, [manifests.encode(content)])
+            partial.rename(target)
+        except OSError as problem:
+            shutil.rmtree(partial, ignore_errors=True)
+            if not target.exists():  # otherwise somebody was faster, with the same bytes
+                raise StorageFailure(
+                    f"store: {identity.run} cannot be written ({problem.strerror or problem}); "
+                    "make room and run the same command again: nothing finished is lost"
+                ) from None
+        settle_folder(target.parent)
+        self.drop(claim)
+
+    def fail(self, identity: Identity, claim: Claim, reason: str) -> None:
+        """Note why a run could not be played; the next sweep tries it again."""
+        started, sittings = self._history(claim)
+        content = manifests.manifest_of(
+            identity, manifests.FAILED, started=started, sittings=sittings, reason=reason
+        )
+        manifests.write(claim.folder, content)
+        claim.release()
+
+    def _history(self, claim: Claim) -> tuple[str, int]:
+        """When the run was first begun, and how often it was."""
+        try:
+            old = manifests.read(claim.folder)
+        except DamagedFile:
+            return manifests.now(), 0
+        return old["started"], old["sittings"]
+
+    def drop(self, claim: Claim) -> None:
+        """Remove the working folder of a run and give up the claim."""
+        shutil.rmtree(claim.folder, ignore_errors=True)
+        claim.release()
+
+    def checkpoints(self, identity: Identity) -> Checkpoints:
+        """The checkpoints of a run that is being played."""
+        return Checkpoints(self.path / "work" / identity.run, identity.hash)
+
+    # ------------------------------------------------------------------ reading
+
+    def manifests(self) -> Iterator[dict[str, Any]]:
+        """The manifests of all runs, finished or not; damaged ones are said in the log."""
+        for part in ("runs", "work"):
+            with os.scandir(self.path / part) as entries:
+                names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+            for name in names:
+                folder = self.path / part / name
+                try:
+                    manifest = manifests.read(folder)
+                except DamagedFile as problem:
+                    if part == "runs":
+                        log.warning("%s; 'advmdp sweep' plays it again", problem)
+                    continue
+                if manifest["status"] == manifests.RUNNING and not is_claimed(folder):
+                    manifest["status"] = manifests.CUT
+                yield manifest
+
+    def manifest(self, run: str) -> dict[str, Any]:
+        """The manifest of one run, by its id or by a beginning of it that no other has."""
+        found = [m for m in self.manifests() if m["run"].startswith(run)]
+        exact = [m for m in found if m["run"] == run]
+        if len(exact or found) != 1:
+            what = "no run" if not found else f"{len(found)} runs"
+            raise InvalidInput(f"run: {what} of {self.path} begin with {run!r}; see 'advmdp ls'")
+        return (exact or found)[0]
+
+    def runs(self) -> pl.DataFrame:
+        """One row per run: identity, status, final figures, effort, surroundings."""
+        from advmdp.store.frames import runs_frame
+
+        return runs_frame(self.manifests())
+
+    def curves(self, runs: Any = None) -> pl.DataFrame:
+        """One row per run and checkpoint, of the finished runs or of those named."""
+        from advmdp.store.frames import curves_frame
+
+        wanted = None if runs is None else set(runs)
+        finished = (m["run"] for m in self.manifests() if m["status"] == manifests.FINISHED)
+        folders = [self.path / "runs" / run for run in finished if wanted is None or run in wanted]
+        return curves_frame(self._whole(folders))
+
+    def _whole(self, folders: list[Path]) -> Iterator[Path]:
+        for folder in folders:
+            try:
+                self._checked(folder)
+            except DamagedFile as problem:
+                log.warning("%s; left out, 'advmdp sweep' plays it again", problem)
+            else:
+                yield folder / CURVES
+
+    def _checked(self, folder: Path) -> dict[str, Any]:
+        """The manifest of a finished run whose files fit their checksums."""
+        manifest = manifests.read(folder)
+        for name, expected in manifest["files"].items():
+            try:
+                data = (folder / name).read_bytes()
+            except OSError:
+                raise DamagedFile(f"{folder / name}: missing") from None
+            if checksum(data) != expected:
+                raise DamagedFile(f"{folder / name}: the checksum does not fit")
+        return manifest

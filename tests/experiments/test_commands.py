@@ -1,0 +1,142 @@
+"""``advmdp run``, ``compare``, ``sweep``, ``ls``, ``show`` and ``export``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from advmdp.cli import main
+from advmdp.experiments.spec import RunSpec
+from advmdp.store import Store
+from tests.experiments.sweeps import one_run, play_here, runs_of, sweep_text
+
+
+def test_run_by_flags_and_by_file(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    flags = ["--episodes", "300", "--layers", "1,3,3,1", "--actions", "2", "--losses", "majority"]
+    store = str(tmp_path / "store")
+    assert main(["run", "uob-reps", *flags, "--store", store, "--quiet"]) == 0
+    spec = one_run()
+    assert Store(store).runs()["run"].to_list() == [spec.id]
+    for name, text in (("a.toml", spec.to_toml()), ("a.json", spec.to_json())):
+        (tmp_path / name).write_text(text)
+        assert main(["run", "--spec", str(tmp_path / name), "--store", store]) == 0
+        assert "1 of 1 runs are in the store already" in capsys.readouterr().out
+
+
+def test_compare_multiplies_flags(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    store = tmp_path / "store"
+    arguments = ["compare", "uob-reps", "exp3-ix", "--episodes", "50,100", "-r", "2"]
+    options = ["--set", "losses.period=[10,20]", "--workers", "1", "--store", str(store)]
+    assert main([*arguments, *options]) == 0
+    runs = Store(store).runs()
+    assert runs.height == 2 * 2 * 2 * 2
+    assert set(runs["losses"]) == {"majority period=10", "majority period=20"}
+    assert capsys.readouterr().out.count("regret") >= 16
+
+
+def test_json_lines(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "sweep.toml"
+    file.write_text(sweep_text())
+    store = tmp_path / "store"
+    options = ["--workers", "1", "--store", str(store), "--json"]
+    assert main(["sweep", str(file), *options]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert events[0] == {"event": "begin", "runs": 4, "finished": 0}
+    finished = {event["run"]: event["regret"] for event in events if event["event"] == "finished"}
+    stored = Store(store).runs()
+    assert finished == dict(zip(stored["run"], stored["regret"], strict=True))
+    assert any(event["event"] == "progress" and event["episodes"] > 0 for event in events)
+
+
+def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    store = Store(tmp_path / "store", create=True)
+    runs = runs_of(sweep_text())
+    play_here(store, runs)
+    assert main(["ls", str(store.path)]) == 0
+    listing = capsys.readouterr().out
+    assert "4 finished" in listing
+    assert main(["ls", str(store.path), "--json"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert main(["show", runs[0].id[:-3], "--store", str(store.path)]) == 0
+    assert runs[0].hash in capsys.readouterr().out
+    assert main(["show", runs[0].id, "--store", str(store.path), "--json"]) == 0
+    spec = RunSpec(**json.loads(capsys.readouterr().out)["spec"])
+    assert spec == runs[0]
+    for form, read in (("csv", pl.read_csv), ("parquet", pl.read_parquet)):
+        file = tmp_path / f"curves.{form}"
+        assert main(["export", str(file), f"--{form}", "--store", str(store.path)]) == 0
+        frame = read(file)
+        assert frame.height == store.curves().height
+        assert {"learner", "regret", "replicate"} <= set(frame.columns)
+    file = tmp_path / "runs.csv"
+    assert main(["export", str(file), "--csv", "--runs", "--store", str(store.path)]) == 0
+    assert pl.read_csv(file).height == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ls", "nowhere"], "--store: nowhere is not a store"),
+        (["run", "uob-rep"], "learner: there is no 'uob-rep'; did you mean 'uob-reps'?"),
+        (["run", "--layers", "1,x"], "--layers: '1,x' is not a list"),
+        (["run", "--mdp", "deep-sea"], "mdp.depth: 'deep-sea' needs it"),
+        (["run", "--episodes", "0"], "--episodes: 0"),
+        (["run", "--set", "eta=2"], "--set: 'eta=2' is not of the form PART.KEY=VALUE"),
+        (["run", "--set", "learner.delta=2"], "learner.delta: 2"),
+        (["run", "--spec", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (["sweep", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (["compare", "uniform", "--engine", "cloud"], "--engine: there is no 'cloud'"),
+        (["compare", "uniform", "--episodes", "1,x"], "--episodes: '1,x' is not a list"),
+        (["export", "x.csv"], "export: choose one of --csv and --parquet"),
+    ],
+)
+def test_refusals_leave_nothing_behind(  # type: ignore[no-untyped-def]
+    arguments, message, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"error: {message}")
+    assert errors.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_fails_is_noted_and_tried_again(tmp_path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    from advmdp.errors import UncertifiedStep
+    from advmdp.experiments import engines
+
+    def broken(*given: object, **named: object) -> None:
+        raise UncertifiedStep("episode 3: no certified projection")
+
+    store = tmp_path / "store"
+    arguments = ["run", "--episodes", "300", "--store", str(store), "--quiet"]
+    with monkeypatch.context() as patched:
+        patched.setattr(engines, "execute", broken)
+        assert main(arguments) == 1
+    assert "failed: uob-reps_" in capsys.readouterr().err
+    row = Store(store).runs().row(0, named=True)
+    assert (row["status"], row["reason"]) == ("failed", "episode 3: no certified projection")
+    assert main(["show", "uob-reps", "--store", str(store)]) == 0
+    assert "no certified projection" in capsys.readouterr().out
+    assert main(arguments) == 0
+    assert Store(store).runs()["status"].to_list() == ["finished"]
+
+
+def test_reading_while_writing(tmp_path: Path) -> None:
+    """A store lists what is under way, with nothing half-written in its frames."""
+    store = Store(tmp_path / "store", create=True)
+    first, second = one_run(), one_run(replicate=1)
+    play_here(store, [first])
+    identity = second.identity()
+    claim = store.claim(identity)
+    assert claim is not None
+    assert store.claim(identity) is None  # nobody else may
+    store.begin(identity, claim)
+    statuses = dict(zip(store.runs()["run"], store.runs()["status"], strict=True))
+    assert statuses == {first.id: "finished", second.id: "running"}
+    assert store.curves()["run"].unique().to_list() == [first.id]
+    claim.release()
+    assert "cut" in store.runs()["status"].to_list()

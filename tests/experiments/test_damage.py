@@ -1,0 +1,206 @@
+"""Files that rot, disks that fill up, stores from the future, two sweeps at once."""
+
+from __future__ import annotations
+
+import json
+import logging
+import resource
+import shutil
+from pathlib import Path
+
+import pytest
+
+import advmdp as am
+from advmdp.experiments.execute import Saving, Stopped, execute
+from advmdp.experiments.runner import run_all
+from advmdp.store import Store
+from tests.experiments.sweeps import (
+    command,
+    curve_bytes,
+    finished_command,
+    one_run,
+    play_here,
+    runs_of,
+    sweep_command,
+    sweep_text,
+)
+
+
+def _cut(store: Store, spec, after: int) -> Path:  # type: ignore[no-untyped-def]
+    """Play a run until it has written ``after`` checkpoints; its working folder."""
+    identity = spec.identity()
+    claim = store.claim(identity)
+    assert claim is not None
+    store.begin(identity, claim)
+    looks = iter(range(after))
+    with pytest.raises(Stopped):
+        execute(
+            spec,
+            store.checkpoints(identity),
+            saving=Saving(seconds=0.0),  # at every look
+            should_stop=lambda: next(looks, None) is None,
+        )
+    claim.release()
+    return store.path / "work" / spec.id
+
+
+def _flip(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place % len(data)] ^= 0x10
+    path.write_bytes(data)
+
+
+def _truncate(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[: size % path.stat().st_size])
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> dict[str, bytes]:
+    store = Store(tmp_path / "whole", create=True)
+    play_here(store, [one_run()])
+    return curve_bytes(store)
+
+
+@pytest.mark.parametrize("damage", [_flip, _truncate])
+@pytest.mark.parametrize("n_damaged", [1, 2])
+@pytest.mark.parametrize("place", [3, 500, 2001])
+def test_damaged_checkpoint(tmp_path, whole, caplog, damage, n_damaged, place) -> None:  # type: ignore[no-untyped-def]
+    """The older one is used, or the run starts anew; the log says so; the bytes are the same."""
+    spec, store = one_run(), Store(tmp_path / "store", create=True)
+    folder = _cut(store, spec, after=5)
+    files = sorted(folder.glob("checkpoint-*"), key=lambda file: file.stat().st_mtime_ns)
+    assert len(files) == 2
+    older = store.checkpoints(spec.identity())._read(files[0])
+    for file in files[-n_damaged:]:
+        damage(file, place)
+    with caplog.at_level(logging.INFO, logger="advmdp"):
+        kept = store.checkpoints(spec.identity()).newest()
+        assert (None if kept is None else kept.episodes) == (
+            older.episodes if n_damaged == 1 else None
+        )
+        assert caplog.text.count("checkpoint passed over") == n_damaged
+        play_here(store, [spec])
+    assert curve_bytes(store) == whole
+
+
+def test_checkpoint_of_another_spec_is_passed_over(tmp_path, whole, caplog) -> None:  # type: ignore[no-untyped-def]
+    spec, other, store = one_run(), one_run(replicate=1), Store(tmp_path / "store", create=True)
+    theirs = _cut(store, other, after=5)
+    shutil.copytree(theirs, store.path / "work" / spec.id)
+    play_here(store, [spec])
+    assert curve_bytes(store) == whole
+    assert "belongs to another spec" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["curves.parquet", "manifest.json"])
+@pytest.mark.parametrize("damage", [_flip, _truncate])
+def test_damaged_result(tmp_path, whole, caplog, name, damage) -> None:  # type: ignore[no-untyped-def]
+    """Noticed by readers and played again by the next sweep; the damaged one is kept aside."""
+    specs, store = [one_run(), one_run(replicate=1)], Store(tmp_path / "store", create=True)
+    play_here(store, specs)
+    damage(store.path / "runs" / specs[0].id / name, 700)
+    assert store.curves()["run"].unique().to_list() == [specs[1].id]
+    assert "checksum does not fit" in caplog.text or "not a manifest" in caplog.text
+    summary = play_here(store, specs)
+    assert (summary.n_found, summary.n_played) == (1, 1)
+    assert curve_bytes(store)[specs[0].id] == whole[specs[0].id]
+    assert len(list((store.path / "damaged").iterdir())) == 1
+    assert store.curves()["run"].n_unique() == 2
+
+
+def test_finished_runs_are_never_rewritten(tmp_path: Path) -> None:
+    specs, store = runs_of(sweep_text()), Store(tmp_path / "store", create=True)
+    play_here(store, specs)
+    before = {p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in store.path.glob("runs/**/*")}
+    summary = play_here(store, specs)
+    assert (summary.n_found, summary.n_played) == (len(specs), 0)
+    assert before == {
+        p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in store.path.glob("runs/**/*")
+    }
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """No room for a checkpoint: one line, exit 2; what is finished stays; later it goes on."""
+    file, path = tmp_path / "sweep.toml", tmp_path / "store"
+    file.write_text(sweep_text(n_episodes=400, replicates=1))
+    assert finished_command(*sweep_command(file, path))[0] == 0
+    finished = curve_bytes(Store(path))
+    text = sweep_text(n_episodes=20_000, replicates=1).replace("[1, 3, 3, 1]", "[1, 9, 9, 1]")
+    file.write_text(text)
+    code, _, errors = finished_command(
+        *sweep_command(file, path),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)),
+    )
+    assert code == 2
+    assert errors.startswith("error: ")
+    assert errors.count("\n") == 1
+    assert "cannot be written (File too large)" in errors
+    assert "to go on: advmdp sweep" in errors
+    store = Store(path)
+    after = curve_bytes(store)  # a run small enough may have got through
+    assert finished.items() <= after.items()
+    assert store.curves()["run"].n_unique() == len(after) < 4
+    assert not list(path.glob("runs/.*"))
+    assert not list(path.glob("work/*/.*partial"))
+    code, _, errors = finished_command(*sweep_command(file, path))
+    assert code == 0, errors
+    whole = Store(tmp_path / "whole", create=True)
+    play_here(whole, runs_of(text))
+    assert curve_bytes(store) == finished | curve_bytes(whole)
+
+
+def test_no_room_for_a_result(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """The disk fills up in the very last step: the run is not half there."""
+    spec, store = one_run(), Store(tmp_path / "store", create=True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    from advmdp.experiments.engines import InlineEngine
+
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
+        with pytest.raises(am.errors.StorageFailure, match="nothing finished is lost"):
+            run_all([spec], store, InlineEngine(store.path, Saving()))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list((store.path / "runs").iterdir()) == []
+    assert play_here(store, [spec]).complete
+
+
+def test_two_sweeps_share_a_store(tmp_path: Path) -> None:
+    file, path = tmp_path / "sweep.toml", tmp_path / "store"
+    text = sweep_text(n_episodes=60_000, replicates=4)
+    file.write_text(text)
+    Store(path, create=True)
+    both = [command(*sweep_command(file, path, "--json")) for _ in range(2)]
+    played: list[str] = []
+    for process in both:
+        output, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+        events = [json.loads(line) for line in output.splitlines()]
+        played += [event["run"] for event in events if event["event"] == "finished"]
+    assert sorted(played) == sorted(spec.id for spec in runs_of(text))  # each by one of them
+    whole = Store(tmp_path / "whole", create=True)
+    play_here(whole, runs_of(text))
+    assert curve_bytes(Store(path)) == curve_bytes(whole)
+
+
+def test_store_of_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    Store(tmp_path / "store", create=True)
+    (tmp_path / "store" / "store.json").write_text('{"schema": 2}')
+    with pytest.raises(am.InvalidInput, match="schema 2, this advmdp reads up to 1; use a newer"):
+        Store(tmp_path / "store")
+    code, _, errors = finished_command("run", "--episodes", 10, "--store", tmp_path / "store")
+    assert code == 2
+    assert errors.startswith("error: --store: ")
+
+
+def test_folders_that_are_no_store(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    with pytest.raises(am.InvalidInput, match="is not a store"):
+        Store(tmp_path / "other")
+    with pytest.raises(am.InvalidInput, match="exists and is not a store"):
+        Store(tmp_path / "other", create=True)
+    assert [p.name for p in (tmp_path / "other").iterdir()] == ["file"]
+    (tmp_path / "other" / "store.json").write_text("{")
+    with pytest.raises(am.errors.DamagedFile, match="is damaged"):
+        Store(tmp_path / "other")

@@ -1,0 +1,62 @@
+"""The same specs on Ray, with a worker killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from advmdp.store import Store
+from tests.experiments.sweeps import (
+    command,
+    curve_bytes,
+    play_here,
+    runs_of,
+    sweep_command,
+    sweep_text,
+)
+
+
+def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
+    file, path = tmp_path / "sweep.toml", tmp_path / "store"
+    text = sweep_text(n_episodes=300_000, replicates=1).replace(', "exp3-ix"', "")
+    file.write_text(text)
+    process = command(*sweep_command(file, path, "--engine", "ray"))
+    deadline = time.monotonic() + 120
+    victim = None
+    while victim is None and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+        if any(path.glob("work/*/checkpoint-*")):
+            victim = next(iter(_ray_tasks(process.pid)), None)
+    assert victim is not None, process.communicate()
+    os.kill(victim, signal.SIGKILL)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert "resumed after" in (path / "log.txt").read_text()
+    whole = Store(tmp_path / "whole", create=True)
+    play_here(whole, runs_of(text))
+    assert curve_bytes(Store(path)) == curve_bytes(whole)
+    assert set(Store(path).runs()["status"]) == {"finished"}
+
+
+def _ray_tasks(driver: int) -> list[int]:
+    """Processes below the driver that are playing a run: Ray names them after the task."""
+    parents: dict[int, int] = {}
+    playing = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(folder.name)] = int(
+                (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            )
+            if (folder / "cmdline").read_bytes().startswith(b"ray::_task"):
+                playing.append(int(folder.name))
+        except OSError:
+            continue
+
+    def below_driver(pid: int) -> bool:
+        while pid in parents and pid != driver:
+            pid = parents[pid]
+        return pid == driver
+
+    return [pid for pid in playing if below_driver(pid)]

@@ -1,0 +1,225 @@
+"""Specs and sweeps: round trips, hashes, refusals, and common random numbers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import advmdp as am
+from advmdp.experiments.build import build
+from advmdp.experiments.catalogue import LEARNERS, LOSSES, MDPS
+from advmdp.experiments.spec import RunSpec
+from advmdp.experiments.sweep import SweepSpec
+from tests.experiments.sweeps import one_run
+
+MDP_EXAMPLES: dict[str, dict[str, Any]] = {
+    "random": {"layer_sizes": [1, 2, 1], "n_actions": 2},
+    "grid": {"width": 2, "height": 2, "horizon": 3},
+    "river-swim": {"length": 3, "horizon": 4},
+    "deep-sea": {"depth": 3},
+    "combination-lock": {"length": 3, "n_actions": 2},
+    "routing": {"width": 3, "depth": 2},
+}
+LOSS_EXAMPLES: dict[str, dict[str, Any]] = {"corrupted": {"n_corrupted": 3}}
+
+
+@given(
+    learner=st.sampled_from(sorted(LEARNERS)),
+    mdp=st.sampled_from(sorted(MDP_EXAMPLES)),
+    losses=st.sampled_from(sorted(LOSSES)),
+    n_episodes=st.integers(1, 2**31 - 1),
+    seed=st.integers(0, 2**63 - 1),
+    replicate=st.integers(0, 10**6),
+    checkpoints=st.integers(1, 50) | st.lists(st.integers(1, 10**6), min_size=1, max_size=5),
+    gap=st.floats(0.0, 0.5),
+)
+@settings(max_examples=60, deadline=None)
+def test_round_trips(learner, mdp, losses, gap, **rest) -> None:  # type: ignore[no-untyped-def]
+    spec = RunSpec(
+        learner=learner,
+        mdp={"name": mdp, **MDP_EXAMPLES[mdp]},
+        losses={"name": losses, "gap": gap, **LOSS_EXAMPLES.get(losses, {})},
+        **rest,
+    )
+    for again in (RunSpec.from_json(spec.to_json()), RunSpec.from_toml(spec.to_toml())):
+        assert again == spec
+        assert (again.id, again.hash) == (spec.id, spec.hash)
+
+
+def test_the_examples_cover_the_catalogue() -> None:
+    assert set(MDP_EXAMPLES) == set(MDPS)
+
+
+@pytest.mark.parametrize("name", sorted(LEARNERS))
+def test_every_learner_can_be_built(name: str) -> None:
+    assert build(one_run(learner=name)).learner is not None
+
+
+@pytest.mark.parametrize("name", sorted(MDPS))
+def test_every_mdp_can_be_built(name: str) -> None:
+    mdp = build(one_run(mdp={"name": name, **MDP_EXAMPLES[name]})).mdp
+    assert isinstance(mdp, am.LayeredMDP)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_every_loss_process_can_be_built(name: str) -> None:
+    parts = build(one_run(losses={"name": name, **LOSS_EXAMPLES.get(name, {})}))
+    table = parts.losses.begin(parts.mdp.layout, parts.seed).table(0)
+    assert ((table >= 0.0) & (table <= 1.0)).all()
+
+
+def test_every_field_changes_the_hash() -> None:
+    changes: list[dict[str, Any]] = [
+        {"learner": "uniform"},
+        {"learner": {"name": "uob-reps", "eta_scale": 2}},
+        {"mdp": {"name": "random", "layer_sizes": [1, 3, 4, 1], "n_actions": 2}},
+        {"losses": "stochastic"},
+        {"n_episodes": 301},
+        {"seed": 1},
+        {"replicate": 1},
+        {"checkpoints": 11},
+    ]
+    hashes = {one_run().hash, *(one_run(**change).hash for change in changes)}
+    assert len(hashes) == len(changes) + 1
+
+
+def test_the_hash_is_of_the_content() -> None:
+    assert (
+        one_run(learner={"name": "uob-reps", "eta_scale": 2}).hash
+        == one_run(learner={"eta_scale": 2.0, "name": "uob-reps"}).hash
+    )
+    assert one_run(learner="uob-reps").hash == one_run(learner={"name": "uob-reps"}).hash
+    # The numbers of stored runs depend on this value: a change needs a new SPEC_VERSION.
+    assert one_run().hash == "1bad7130b1263fd4df06f4c6b001cbaa0bbf84ec3bcfd86ad57a020965008aa0"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"learner": "uob-rep"}, r"learner: there is no 'uob-rep'; did you mean 'uob-reps'\?"),
+        ({"mdp": "rivr-swim"}, r"mdp: there is no 'rivr-swim'; did you mean 'river-swim'\?"),
+        ({"losses": "zebra"}, r"losses: there is no 'zebra'; choose from stochastic, "),
+        ({"lerner": "uniform"}, r"lerner: no such key; did you mean 'learner'\?"),
+        (
+            {"learner": {"name": "uob-reps", "eta_scal": 2}},
+            r"learner.eta_scal: 'uob-reps' has no such key; did you mean 'eta_scale'\?",
+        ),
+        ({"learner": {"name": "uniform", "x": 1}}, r"learner.x: 'uniform' has no such key"),
+        ({"mdp": "random"}, r"mdp.layer_sizes: 'random' needs it"),
+        ({"mdp": {"name": "deep-sea", "depth": 3, "seed": 1}}, r"mdp.seed: .* has no such key"),
+        ({"n_episodes": 0}, r"n_episodes: 0: input should be greater than or equal to 1"),
+        ({"n_episodes": 2**31}, r"n_episodes: "),
+        ({"n_episodes": "10"}, r"n_episodes: '10': "),
+        ({"n_episodes": True}, r"n_episodes: True: "),
+        ({"seed": -1}, r"seed: -1: "),
+        ({"checkpoints": [0]}, r"checkpoints: give whole numbers of at least 1"),
+        ({"checkpoints": []}, r"checkpoints: "),
+        ({"learner": 3}, r"learner: 3: "),
+    ],
+)
+def test_refusals(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(am.InvalidInput, match=message) as caught:
+        one_run(**change)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"learner": {"name": "uob-reps", "preset": "x"}}, "learner.preset: 'x' is neither"),
+        ({"learner": {"name": "uob-reps", "eta": "x"}}, "learner: .* check the types"),
+        ({"learner": {"name": "uob-reps", "delta": 2.0}}, "learner.delta: 2.0"),
+        ({"losses": {"name": "stochastic", "means": "x"}}, "losses.means: 'x' is none of"),
+        ({"losses": {"name": "stochastic", "means": "natural"}}, "has no natural loss"),
+        ({"losses": {"name": "stochastic", "means": "gap", "gap": 0.7}}, "gap: 0.7 is above"),
+        ({"checkpoints": [301]}, "checkpoints: give whole numbers between 1 and 300"),
+    ],
+)
+def test_values_that_the_constructors_refuse(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(am.InvalidInput, match=message):
+        build(one_run(**change))
+
+
+def test_a_spec_is_frozen() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        one_run().n_episodes = 7
+
+
+@pytest.mark.parametrize("text", ["[", "3", '{"a": }'])
+def test_text_that_is_no_spec(text: str) -> None:
+    with pytest.raises(am.InvalidInput, match="spec: "):
+        RunSpec.from_json(text)
+
+
+def test_common_random_numbers() -> None:
+    """Learners of one replicate meet the same world; replicates and seeds differ."""
+
+    def world(**change: Any) -> tuple[bytes, ...]:
+        parts = build(one_run(**change))
+        stream = parts.losses.begin(parts.mdp.layout, parts.seed)
+        return parts.mdp.flat.tobytes(), *(stream.table(t).tobytes() for t in range(3))
+
+    assert world() == world(learner="uniform") == world(learner={"name": "fpop"})
+    for other in (world(replicate=1), world(seed=1)):
+        assert all(mine != theirs for mine, theirs in zip(world(), other, strict=True))
+
+
+def test_an_instance_can_be_kept_over_replicates() -> None:
+    mdp = {"name": "random", "layer_sizes": [1, 3, 3, 1], "n_actions": 2, "seed": 5}
+    losses = {"name": "stochastic", "seed": 6}
+    first, second = (build(one_run(mdp=mdp, losses=losses, replicate=r)) for r in (0, 1))
+    assert np.array_equal(first.mdp.flat, second.mdp.flat)
+    assert np.array_equal(first.losses.mean, second.losses.mean)  # type: ignore[attr-defined]
+    assert first.seed.spawn_key != second.seed.spawn_key
+
+
+def test_gap_means() -> None:
+    losses = build(one_run(losses={"name": "stochastic", "means": "gap", "gap": 0.1})).losses
+    table = np.asarray(losses.mean).reshape(-1, 2)  # type: ignore[attr-defined]
+    assert np.allclose(np.sort(table, axis=1), [0.4, 0.5])
+
+
+def test_sweeps_multiply() -> None:
+    sweep = SweepSpec(
+        learner=[{"name": ["uob-reps", "uob-reps-l1"], "eta_scale": [1, 2, 4]}, "uniform"],
+        mdp={"name": "random", "layer_sizes": [[1, 2, 1], [1, 3, 1]], "n_actions": [2, 3]},
+        losses=["stochastic", {"name": "majority", "period": 50}],
+        n_episodes=[100, 200],
+        replicates=3,
+    )
+    runs = sweep.runs()
+    assert len(runs) == len({run.id for run in runs}) == (2 * 3 + 1) * (2 * 2) * 2 * 2 * 3
+    assert runs[-1].replicate == 2
+    assert [run.replicate for run in runs] == sorted(run.replicate for run in runs)
+    labels = {run.learner.label for run in runs}
+    assert labels == {
+        "uniform",
+        *(f"{name} eta_scale={s}" for name in ("uob-reps", "uob-reps-l1") for s in (1, 2, 4)),
+    }
+
+
+def test_a_list_of_numbers_is_one_value_where_it_must_be() -> None:
+    mdp = {"name": "random", "layer_sizes": [1, 2, 1], "n_actions": 2}
+    for written in ([1, 2, 1], "1,2,1"):
+        sweep = SweepSpec(learner="uniform", mdp=mdp | {"layer_sizes": written},
+                          losses="stochastic", n_episodes=10)  # fmt: skip
+        assert [run.mdp.parameters["layer_sizes"] for run in sweep.runs()] == [(1, 2, 1)]
+
+
+def test_sweep_without_repetition_and_with_refusals() -> None:
+    good: dict[str, Any] = json.loads(one_run().to_json())
+    for key in ("replicate",):
+        del good[key]
+    assert len(SweepSpec(**good | {"learner": ["uniform", "uniform"]}).runs()) == 1
+    for change, message in [
+        ({"replicates": 0}, "replicates: 0"),
+        ({"replicate": 1}, "replicate: no such key; did you mean 'replicates'"),
+        ({"learner": 3}, "learner"),
+    ]:
+        with pytest.raises(am.InvalidInput, match=message):
+            SweepSpec(**good | change)
