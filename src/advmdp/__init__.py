@@ -1,6 +1,7 @@
 """Learning in adversarial Markov decision processes: UOB-REPS, exact and fast."""
 
 from advmdp.errors import AdvMDPError, InvalidInput, UncertifiedStep
+from advmdp.evaluation.rewards import RewardCurves, Rewards
 from advmdp.evaluation.run import Run
 from advmdp.layout import Layout
 from advmdp.learners.bandit_uc_o_reps import (
@@ -65,6 +66,8 @@ __all__ = [
     "Projector",
     "QLearningB",
     "QLearningH",
+    "RewardCurves",
+    "Rewards",
     "Run",
     "ShiftedBanditUCOREPS",
     "SlidingWindowUCRL2",
