@@ -30,6 +30,7 @@ from advmdp.steps.occupancy import occupancy_measure, policy_of, transition_of
 from advmdp.steps.upper_occupancy import upper_occupancy
 from advmdp.world import families, losses
 from advmdp.world.mdp import LayeredMDP
+from advmdp.world.time_expand import time_expand
 
 __version__ = "0.1.0"
 
@@ -82,6 +83,7 @@ __all__ = [
     "play",
     "policy_of",
     "project",
+    "time_expand",
     "transition_of",
     "upper_occupancy",
 ]

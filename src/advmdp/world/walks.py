@@ -1,73 +1,13 @@
-"""Walks on a fixed set of places, unrolled in time: layer k holds the places after k steps."""
+"""Walks on a fixed set of places, unrolled in time."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from advmdp.errors import InvalidInput
-from advmdp.layout import Floats, Layout
+from advmdp.layout import Floats
 from advmdp.world.checks import unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
-
-
-def on_map(transitions: list[Floats], natural_loss: list[Floats] | None) -> LayeredMDP:
-    """The MDP that declares, for every state, the successors that some action can lead to.
-
-    The map is public, the effect of the actions is not: all actions of a state have the same
-    declared successors, even those that can never reach some of them.
-    """
-    sizes = [step.shape[0] for step in transitions] + [1]
-    possible = [(step != 0.0).any(axis=1, keepdims=True) for step in transitions]
-    support = [np.broadcast_to(m, t.shape) for m, t in zip(possible, transitions, strict=True)]
-    layout = Layout(sizes, transitions[0].shape[1], successors=support)
-    return LayeredMDP(layout, transitions, natural_loss=natural_loss)
-
-
-def time_expanded(step: Any, horizon: int, start: int = 0, loss: Any | None = None) -> LayeredMDP:
-    """Unroll a stationary transition over ``horizon`` steps.
-
-    Layer 0 is the place ``start``, layers 1 to ``horizon - 1`` hold every place that can be
-    reached in that many steps, and the last action leads to the single end state.  The declared
-    successors of a place are those that some action can lead to.
-
-    Parameters
-    ----------
-    step
-        Array of shape ``(S, A, S)``, the probability of every next place.
-    horizon
-        The number of actions in an episode (the paper's L).
-    start
-        The first place.
-    loss
-        Optional mean loss of shape ``(S, A)``; it becomes the natural loss of every layer.
-
-    >>> stay_or_go = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]
-    >>> time_expanded(stay_or_go, horizon=3).layout
-    Layout(layer_sizes=(1, 2, 2, 1), n_actions=2, 16 declared triples)
-    """
-    try:
-        array = np.asarray(step, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput("step: give an array of numbers of shape (S, A, S)") from None
-    if array.ndim != 3 or array.shape[0] != array.shape[2] or 0 in array.shape:
-        raise InvalidInput(f"step: shape {array.shape} is not of the form (S, A, S)")
-    n_places, n_actions, _ = array.shape
-    whole_number(horizon, "horizon")
-    if whole_number(start, "start", least=0) >= n_places:
-        raise InvalidInput(f"start: {start} is not one of the places 0..{n_places - 1}")
-    end = np.ones((n_places, n_actions, 1))
-    first = slice(start, start + 1)
-    transitions = [array] * (horizon - 1) + [end]
-    transitions[0] = transitions[0][first]
-    natural_loss = None
-    if loss is not None:
-        table = np.asarray(loss, dtype=np.float64)
-        if table.shape != (n_places, n_actions):
-            raise InvalidInput(f"loss: shape {table.shape}, expected {(n_places, n_actions)}")
-        natural_loss = [table[first]] + [table] * (horizon - 1)
-    return on_map(transitions, natural_loss)
+from advmdp.world.time_expand import time_expand
 
 
 def grid(width: int, height: int, horizon: int, slip: float = 0.1) -> LayeredMDP:
@@ -104,7 +44,7 @@ def grid(width: int, height: int, horizon: int, slip: float = 0.1) -> LayeredMDP
                 step[cell, direction, cell_after(x, y, direction - 1)] += slip / 2
     loss = np.ones((n_cells, 5))
     loss[-1] = 0.0
-    return time_expanded(step, horizon, start=0, loss=loss)
+    return time_expand(step, horizon, start=0, loss=loss)
 
 
 def river_swim(length: int, horizon: int) -> LayeredMDP:
@@ -133,7 +73,7 @@ def river_swim(length: int, horizon: int) -> LayeredMDP:
     loss = np.ones((length, 2))
     loss[0, left] = 1.0 - 0.005
     loss[-1, right] = 0.0
-    return time_expanded(step, horizon, start=0, loss=loss)
+    return time_expand(step, horizon, start=0, loss=loss)
 
 
 def _swim_right(place: int, length: int) -> Floats:
