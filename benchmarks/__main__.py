@@ -11,7 +11,16 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import episodes, large_worlds, learners, memory, projections, robustness, starting
+from benchmarks import (
+    episodes,
+    large_worlds,
+    learners,
+    memory,
+    projections,
+    robustness,
+    starting,
+    taxi,
+)
 from benchmarks.machine import describe, load, source_stamp
 from benchmarks.report import Figure, Section, print_grid, print_verdicts
 
@@ -22,6 +31,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "episodes": episodes.run,
     "scaling": large_worlds.run_growth,
     "support": large_worlds.run_support,
+    "gymnasium": taxi.run,
     "memory": memory.run,
     "learners": learners.run,
     "robustness": robustness.run,

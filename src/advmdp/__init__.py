@@ -1,6 +1,8 @@
 """Learning in adversarial Markov decision processes: UOB-REPS, exact and fast."""
 
-from advmdp.errors import AdvMDPError, InvalidInput, UncertifiedStep
+from types import ModuleType
+
+from advmdp.errors import AdvMDPError, InvalidInput, MissingExtra, UncertifiedStep
 from advmdp.evaluation.rewards import RewardCurves, Rewards
 from advmdp.evaluation.run import Run
 from advmdp.layout import Layout
@@ -61,6 +63,7 @@ __all__ = [
     "LayeredMDP",
     "Layout",
     "Learner",
+    "MissingExtra",
     "OREPSBandit",
     "Progress",
     "Projection",
@@ -78,6 +81,7 @@ __all__ = [
     "UncertifiedStep",
     "Uniform",
     "families",
+    "gym",
     "losses",
     "occupancy_measure",
     "play",
@@ -87,3 +91,12 @@ __all__ = [
     "transition_of",
     "upper_occupancy",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """``advmdp.gym`` imports Gymnasium, so it is loaded when it is asked for."""
+    if name == "gym":
+        from importlib import import_module
+
+        return import_module("advmdp.gym")
+    raise AttributeError(f"module 'advmdp' has no attribute {name!r}")

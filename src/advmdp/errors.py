@@ -13,3 +13,7 @@ class InvalidInput(AdvMDPError, ValueError):
 
 class UncertifiedStep(AdvMDPError, RuntimeError):
     """A projection could not be certified, not even by the safe path; nothing was changed."""
+
+
+class MissingExtra(AdvMDPError, ImportError):
+    """A part of the package needs a library that is not installed; the message says how."""
