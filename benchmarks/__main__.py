@@ -16,6 +16,7 @@ from benchmarks import (
     large_worlds,
     learners,
     memory,
+    pooling,
     projections,
     robustness,
     starting,
@@ -34,6 +35,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "gymnasium": taxi.run,
     "memory": memory.run,
     "learners": learners.run,
+    "pooling": pooling.run,
     "robustness": robustness.run,
     "projections": projections.run,
 }

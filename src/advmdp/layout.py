@@ -24,6 +24,7 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.graph import Graph
 from advmdp.support import (
     checked_count,
+    checked_pools,
     checked_sizes,
     checked_support,
     reachable,
@@ -48,6 +49,12 @@ class Layout:
         ``(n_k, A, n_{k+1})`` or state numbers of shape ``(n_k, A, m)`` padded with -1.
         By default every state of the next layer is possible.  States that the support cannot
         reach are pruned; ``original_state[k][i]`` is the declared number of the i-th kept state.
+    shared_rows
+        Optional knowledge that rows have the same transition, as in an MDP whose dynamics do not
+        change over time: one array of whole numbers of shape ``(n_k, A)`` per layer.  Rows with the
+        same number share their visit counts, the j-th successor of one corresponding to the j-th
+        of the other; -1 shares with nobody.  For learners with confidence sets by epochs (UOB-REPS
+        and its relatives, FPOP); all others take no notice, and neither does equality.
 
     >>> layout = Layout(layer_sizes=(1, 3, 3, 1), n_actions=2)
     >>> layout.n_layers, layout.n_states, layout.n_rows, layout.n_entries
@@ -59,6 +66,7 @@ class Layout:
         layer_sizes: Sequence[int],
         n_actions: int,
         successors: Sequence[Any] | None = None,
+        shared_rows: Sequence[Any] | None = None,
     ) -> None:
         self.declared_sizes = checked_sizes(layer_sizes)
         self.n_actions = checked_count(n_actions, "n_actions")
@@ -79,6 +87,9 @@ class Layout:
         else:
             self._index_sparse(masks)
         self.n_entries = int(self.row_start[-1])
+        self.row_pool = checked_pools(
+            shared_rows, self.declared_sizes, self.original_state, self.n_actions, self.row_sizes()
+        )
         self.row_layer = np.repeat(
             np.arange(self.n_layers), [n * self.n_actions for n in self.layer_sizes[:-1]]
         )

@@ -31,6 +31,7 @@ def from_gymnasium(
     start: Any | None = None,
     rewards: Rewards | None = None,
     per_action: bool = False,
+    pooled: bool = False,
 ) -> Tabular:
     """Read the transition table of a tabular environment and unroll it over time.
 
@@ -54,6 +55,8 @@ def from_gymnasium(
     per_action
         Whether learners are told the possible successors of every action: nothing would be left to
         learn in an environment without chance.
+    pooled
+        Whether learners count visits over all steps together, see ``advmdp.time_expand``.
 
     >>> import gymnasium
     >>> lake = from_gymnasium(gymnasium.make("FrozenLake-v1"), horizon=20)
@@ -87,7 +90,7 @@ def from_gymnasium(
     if np.ndim(start) > 0:
         start = np.append(np.asarray(start, dtype=np.float64), 0.0)
     loss = rewards.to_losses(np.clip(mean, low, high))  # a mean may be off by rounding
-    mdp = time_expand(step, horizon, start, loss, per_action=per_action)
+    mdp = time_expand(step, horizon, start, loss, per_action=per_action, pooled=pooled)
     certain = mdp.layout.n_layers == horizon
     first = int(start) if np.ndim(start) == 0 else int(np.argmax(start))
     return Tabular(

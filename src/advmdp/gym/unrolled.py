@@ -18,6 +18,7 @@ from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.numbering import Numbering, numbering
 from advmdp.layout import Layout
 from advmdp.world.checks import whole_number
+from advmdp.world.time_expand import stationary_pools
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ def unroll(
     *,
     starts: Iterable[Any] | None = None,
     successors: Callable[[Any], Iterable[Any]] | None = None,
+    pooled: bool = False,
 ) -> Unrolled:
     """The layout of an environment's episodes, from its spaces alone.
 
@@ -86,6 +88,9 @@ def unroll(
     successors
         ``successors(observation)`` names the observations that can follow under some action; by
         default all of them.  The episode may always end.  The fewer, the faster.
+    pooled
+        Whether learners count visits over all steps together, see ``advmdp.time_expand``; for
+        environments that do not change with time and do not truncate before the horizon.
 
     >>> import gymnasium
     >>> blackjack = gymnasium.make("Blackjack-v1")
@@ -119,15 +124,18 @@ def unroll(
     if not first.any():
         raise InvalidInput("starts: name at least one observation")
     layers = [follows] * (horizon - 1) + [np.ones((n_places, 1, 1), dtype=np.bool_)]
+    pools = stationary_pools(n_places, n_actions, horizon)
     certain = int(np.count_nonzero(first)) == 1
     if certain:
-        layers[0] = layers[0][first]
+        layers[0], pools[0] = layers[0][first], pools[0][first]
     else:
         layers.insert(0, first[np.newaxis, np.newaxis])
+        pools.insert(0, np.full((1, n_actions), n_places * n_actions))
     layout = Layout(
         [layer.shape[0] for layer in layers] + [1],
         n_actions,
         successors=[_for_all_actions(layer, n_actions) for layer in layers],
+        shared_rows=pools if pooled else None,
     )
     start = int(first.argmax()) if certain else None
     return Unrolled(layout, horizon, rewards, observations, actions, start)

@@ -41,6 +41,7 @@ class MirrorDescent(CompiledLearner):
     scratch = (
         *("solver.vectors", "solver.blocks", "reach", "old_policy"),
         *(f"visits.{name}" for name in Visits._fields if name.startswith("old_")),
+        *("visits.counter", "visits.cell"),  # made from the layout
         # holding and scale are first guesses of the next projection: kept, for identical bits
         *(f"solver.dual.{name}" for name in Dual._fields if name not in ("holding", "scale")),
     )
@@ -133,13 +134,17 @@ class MirrorDescent(CompiledLearner):
 
     @property
     def visits(self) -> Table:
-        """N(x, a), a pair table."""
-        return self.layout.pairs(self._state.visits.pairs.astype(np.float64))
+        """N(x, a), a pair table; of all rows that share, where some do."""
+        visits = self._state.visits
+        return self.layout.pairs(visits.pairs[visits.counter].astype(np.float64))
 
     @property
     def transitions_seen(self) -> Table:
-        """M(x' | x, a), a triple table."""
-        return self.layout.triples(self._state.visits.triples.astype(np.float64))
+        """M(x' | x, a), a triple table; of all rows that share, where some do."""
+        visits, size = self._state.visits, self.layout.row_sizes()
+        shift = np.repeat(visits.cell - self.layout.row_start[:-1], size)
+        seen = visits.triples[np.arange(self.layout.n_entries) + shift]
+        return self.layout.triples(seen.astype(np.float64))
 
     @property
     def mean_width(self) -> float:

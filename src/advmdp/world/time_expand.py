@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
@@ -18,6 +19,7 @@ def on_map(
     natural_loss: Sequence[Floats] | None,
     *,
     per_action: bool = False,
+    shared_rows: Sequence[Any] | None = None,
 ) -> LayeredMDP:
     """The MDP that declares, for every state, the successors that some action can lead to.
 
@@ -29,7 +31,7 @@ def on_map(
     possible = [step != 0.0 for step in transitions]
     if not per_action:
         possible = [np.broadcast_to(m.any(axis=1, keepdims=True), m.shape) for m in possible]
-    layout = Layout(sizes, transitions[0].shape[1], successors=possible)
+    layout = Layout(sizes, transitions[0].shape[1], possible, shared_rows)
     return LayeredMDP(layout, transitions, natural_loss=natural_loss)
 
 
@@ -40,6 +42,7 @@ def time_expand(
     loss: Any | None = None,
     *,
     per_action: bool = False,
+    pooled: bool = False,
 ) -> LayeredMDP:
     """Unroll a finite-horizon MDP: a state of the layered MDP is a place at a time.
 
@@ -60,6 +63,10 @@ def time_expand(
     per_action
         Whether the learner is told the possible successors of every action.  By default it knows
         only which places can follow a place under some action.
+    pooled
+        Whether the learner is told that the dynamics do not change over time.  The visits of a
+        place and an action are then counted over all steps together, with one confidence set for
+        all of them, as UCBVI does (see ``Layout.shared_rows``).
 
     Places that cannot be reached in k steps are pruned from layer k; ``layout.original_state[k]``
     names those that are left.
@@ -81,16 +88,28 @@ def time_expand(
         costs = [*_over_time(loss, horizon, "loss", "(S, A)")]
         if costs[0].shape != (n_places, n_actions):
             raise InvalidInput(f"loss: shape {costs[0].shape}, expected {(n_places, n_actions)}")
+    if pooled and np.ndim(transition) != 3:
+        raise InvalidInput("pooled: the transition changes over time; leave pooled=False")
+    pools = stationary_pools(n_places, n_actions, horizon)
     places = _start_distribution(start, n_places)
     if np.count_nonzero(places) == 1:
         transitions[0] = transitions[0][places != 0.0]
+        pools[0] = pools[0][places != 0.0]
         if costs is not None:
             costs[0] = costs[0][places != 0.0]
     else:
         transitions.insert(0, np.broadcast_to(places, (1, n_actions, n_places)))
+        pools.insert(0, np.full((1, n_actions), n_places * n_actions))
         if costs is not None:
             costs.insert(0, np.zeros((1, n_actions)))
-    return on_map(transitions, costs, per_action=per_action)
+    shared_rows = pools if pooled else None
+    return on_map(transitions, costs, per_action=per_action, shared_rows=shared_rows)
+
+
+def stationary_pools(n_places: int, n_actions: int, horizon: int) -> list[NDArray[np.int64]]:
+    """One pool for each place and action over all steps but the last, which leads to the end."""
+    pool = np.arange(n_places * n_actions).reshape(n_places, n_actions)
+    return [pool] * (horizon - 1) + [np.full_like(pool, -1)]
 
 
 def _over_time(table: Any, n_steps: int, name: str, form: str) -> Floats:

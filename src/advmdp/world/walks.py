@@ -1,4 +1,4 @@
-"""Walks on a fixed set of places, unrolled in time."""
+"""Walks on a fixed set of places, unrolled in time; ``pooled`` is that of ``time_expand``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 
 
-def grid(width: int, height: int, horizon: int, slip: float = 0.1) -> LayeredMDP:
+def grid(
+    width: int, height: int, horizon: int, slip: float = 0.1, *, pooled: bool = False
+) -> LayeredMDP:
     """A walk on a grid from the corner (0, 0) to the opposite corner.
 
     The five actions are up, right, down, left (numbers 0 to 3) and stay (4).  A move succeeds with
@@ -44,10 +46,10 @@ def grid(width: int, height: int, horizon: int, slip: float = 0.1) -> LayeredMDP
                 step[cell, direction, cell_after(x, y, direction - 1)] += slip / 2
     loss = np.ones((n_cells, 5))
     loss[-1] = 0.0
-    return time_expand(step, horizon, start=0, loss=loss)
+    return time_expand(step, horizon, start=0, loss=loss, pooled=pooled)
 
 
-def river_swim(length: int, horizon: int) -> LayeredMDP:
+def river_swim(length: int, horizon: int, *, pooled: bool = False) -> LayeredMDP:
     """A swimmer who starts at the left bank of a river with a current to the left.
 
     Action 0 drifts one place to the left, for certain.  Action 1 swims right: from a place in
@@ -73,7 +75,7 @@ def river_swim(length: int, horizon: int) -> LayeredMDP:
     loss = np.ones((length, 2))
     loss[0, left] = 1.0 - 0.005
     loss[-1, right] = 0.0
-    return time_expand(step, horizon, start=0, loss=loss)
+    return time_expand(step, horizon, start=0, loss=loss, pooled=pooled)
 
 
 def _swim_right(place: int, length: int) -> Floats:
