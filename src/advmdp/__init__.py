@@ -18,6 +18,7 @@ from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.neu2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
+from advmdp.learners.per_start import PerStart
 from advmdp.learners.presets import PRACTICAL
 from advmdp.learners.q_learning import QLearningB, QLearningH
 from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
@@ -26,6 +27,8 @@ from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
+from advmdp.start_view import StartView, start_views
+from advmdp.starts import StartsRun, play_starts
 from advmdp.steps.confidence import AnyTransition, BoxSet, KnownTransition, L1Set
 from advmdp.steps.mirror_descent import Projection, Projector, project
 from advmdp.steps.occupancy import occupancy_measure, policy_of, transition_of
@@ -65,6 +68,7 @@ __all__ = [
     "Learner",
     "MissingExtra",
     "OREPSBandit",
+    "PerStart",
     "Progress",
     "Projection",
     "Projector",
@@ -75,6 +79,8 @@ __all__ = [
     "Run",
     "ShiftedBanditUCOREPS",
     "SlidingWindowUCRL2",
+    "StartView",
+    "StartsRun",
     "Trajectory",
     "UCOREPSBox",
     "UOBREPSL1Printed",
@@ -85,8 +91,10 @@ __all__ = [
     "losses",
     "occupancy_measure",
     "play",
+    "play_starts",
     "policy_of",
     "project",
+    "start_views",
     "time_expand",
     "transition_of",
     "upper_occupancy",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -46,6 +47,8 @@ class MirrorDescent(CompiledLearner):
         *(f"solver.dual.{name}" for name in Dual._fields if name not in ("holding", "scale")),
     )
     _state: kernel.Learner
+    _update_together: Callable[[Any, Steps, tuple[Floats, Floats]], None] | None = None
+    """Set by ``PerStart``, whose learners share their counts: it does the update for all."""
 
     def __init__(
         self,
@@ -101,6 +104,9 @@ class MirrorDescent(CompiledLearner):
         self._update(steps, losses)
 
     def _update(self, steps: Steps, losses: tuple[Floats, Floats]) -> None:
+        if self._update_together is not None:
+            self._update_together(self, steps, losses)
+            return
         path = (steps.states, steps.path)
         if not kernel.update(self._graph, self._state, self._wide, *path, *losses):
             self._finish(*path)
@@ -194,6 +200,8 @@ class MirrorDescent(CompiledLearner):
 
     def compiled_loop(self) -> CompiledLoop:
         """For ``play``: whole episodes without leaving compiled code."""
+        if self._update_together is not None:
+            raise InvalidInput("play: this learner shares its counts; use play_starts")
         return CompiledLoop(play_mirror, (self._state, self._wide), self._finish)
 
     def _finish(self, states: NDArray[np.int64], path: NDArray[np.int64]) -> None:
