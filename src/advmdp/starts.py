@@ -16,6 +16,7 @@ from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
 from advmdp.kernels.episode import World
 from advmdp.layout import Floats
 from advmdp.learners.base import Learner
+from advmdp.learners.per_start import PerStart
 from advmdp.learners.tuning import checked_horizon
 from advmdp.play import play_episode
 from advmdp.seeds import seed_words
@@ -119,6 +120,11 @@ def play_starts(
     for view, learner in zip(views, learners, strict=True):
         if getattr(learner, "layout", view.layout) != view.layout:
             raise InvalidInput(f"learners: that of start state {view.start} has another layout")
+    if isinstance(learners, PerStart) and learners[0].episodes + n_episodes > learners.n_episodes:
+        raise InvalidInput(
+            f"play_starts: {n_episodes} episodes, but the learners were made for "
+            f"n_episodes={learners.n_episodes}"
+        )
     stream = losses.begin(mdp.layout, seed)
     stream.check_length(n_episodes)
     stages = [

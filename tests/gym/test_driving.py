@@ -175,3 +175,9 @@ def test_what_is_refused() -> None:
     with pytest.raises(am.InvalidInput, match="at step 1 is not among the declared"):
         am.gym.play(env, learner, still, 1)
     assert not learner.kept
+    made_for_two = am.UOBREPS(game.layout, n_episodes=2)
+    with pytest.raises(am.InvalidInput, match="3 episodes, but the learner was made for n_epi"):
+        am.gym.play(env, made_for_two, game, 3)
+    for strange in ((3, 0), (0, 2), "a", (0, 0, 0)):
+        with pytest.raises(am.InvalidInput, match="is not in its observation space"):
+            game.place(strange)

@@ -162,6 +162,8 @@ def test_what_is_refused() -> None:
         play([0, 0, 0], learners[:2])
     with pytest.raises(am.InvalidInput, match="start state 0 has another layout"):
         play([0, 0, 0], [am.Uniform(mdp.layout)] * 3)
+    with pytest.raises(am.InvalidInput, match="were made for n_episodes=120"):
+        am.play_starts(mdp, losses, learners, np.zeros(121, int), 121)
     with pytest.raises(am.InvalidInput, match="no layer of start states"):
         am.start_views(am.Layout((1, 1), 2))
     with pytest.raises(am.InvalidInput, match="start state 1 has another layout or n_episodes"):

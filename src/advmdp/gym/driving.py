@@ -63,6 +63,11 @@ def play(
             "play: an environment shows only the rewards of the path; "
             "choose a learner with bandit feedback"
         )
+    planned = getattr(learner, "n_episodes", None)
+    if planned is not None and learner.episodes + n_episodes > planned:  # type: ignore[attr-defined]
+        raise InvalidInput(
+            f"play: {n_episodes} episodes, but the learner was made for n_episodes={planned}"
+        )
     words = seed_sequence(seed).generate_state(2)
     rng = np.random.default_rng(int(words[0]))
     reward, steps = np.zeros(n_episodes), np.zeros(n_episodes, dtype=np.int64)
@@ -92,13 +97,13 @@ def _episode(
     if game.opening:
         act(0)
         losses.append(0.0)
-    place, total, taken = game.observations.number(observation), 0.0, 0
+    place, total, taken = game.place(observation), 0.0, 0
     for step in range(game.horizon):
         action, reward = act(game.state(step, place)), 0.0
         if place != game.finished:
             observation, reward, terminated, truncated, _ = env.step(game.actions.element(action))
             over = terminated or truncated
-            place = game.finished if over else game.observations.number(observation)
+            place = game.finished if over else game.place(observation)
             total += float(reward)
             taken += 1
         losses.append(float(game.rewards.to_losses(reward)))

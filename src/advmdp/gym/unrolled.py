@@ -46,6 +46,16 @@ class Unrolled:
         """The place after the end of an episode."""
         return self.observations.size
 
+    def place(self, observation: Any) -> int:
+        """The number of an observation, checked."""
+        try:
+            number = self.observations.number(observation)
+        except (TypeError, ValueError):
+            number = -1
+        if not 0 <= number < self.observations.size:
+            raise InvalidInput(f"env: {observation!r} is not in its observation space")
+        return number
+
     def state(self, step: int, place: int) -> int:
         """The state within its layer of a place at a step."""
         if step == 0 and self.start is not None:
@@ -120,7 +130,7 @@ def unroll(
             follows[place, 0, later] = True
     first = np.zeros(n_places, dtype=np.bool_)
     first[:-1] = starts is None
-    first[[observations.number(x) for x in starts or ()]] = True
+    first[[observations.number(x) for x in (() if starts is None else starts)]] = True
     if not first.any():
         raise InvalidInput("starts: name at least one observation")
     layers = [follows] * (horizon - 1) + [np.ones((n_places, 1, 1), dtype=np.bool_)]

@@ -7,8 +7,8 @@ an episode overwrites is kept until the episode is settled, so that it can be un
 Row r is counted in ``counter[r]``, its successors from ``cell[r]`` on.  Usually every row has a
 counter of its own, and these are r and its first entry; rows with the same transition may share one
 (``Layout.shared_rows``).  Below, N and M are those of the counter.  Since the visits of a shared
-counter are at most T times its rows, the union bound behind ln(T |X| |A| / delta), which is over
-rows and numbers of visits, stands as it is.
+counter are at most T times its rows, the union bound of Lemma 2, which is over triples and numbers
+of visits, stands as it is, and so does the logarithm in the widths.
 """
 
 from __future__ import annotations

@@ -68,11 +68,12 @@ class PerStart(Sequence[MirrorDescent]):
                     f"make: the learner of start state {view.start} has another layout or "
                     "n_episodes; build all on view.layout with one n_episodes"
                 )
-        self._share_counters(first.n_episodes)
+        self.n_episodes = first.n_episodes
+        self._share_counters()
 
-    def _share_counters(self, n_episodes: int) -> None:
+    def _share_counters(self) -> None:
         """Counters are those of the whole layout; what is kept of old bounds is each one's own."""
-        shared = no_visits(self.layout, n_episodes)
+        shared = no_visits(self.layout, self.n_episodes)
         for view, learner in zip(self.views, self._learners, strict=True):
             own = learner._state.visits
             visits = shared._replace(
