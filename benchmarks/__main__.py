@@ -17,11 +17,13 @@ from benchmarks import (
     large_worlds,
     learners,
     memory,
+    pooling,
     projections,
     report_speed,
     robustness,
     starting,
     sweeps,
+    taxi,
 )
 from benchmarks.machine import describe, load, source_stamp
 from benchmarks.report import Figure, Section, print_grid, print_verdicts
@@ -33,8 +35,10 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "episodes": episodes.run,
     "scaling": large_worlds.run_growth,
     "support": large_worlds.run_support,
+    "gymnasium": taxi.run,
     "memory": memory.run,
     "learners": learners.run,
+    "pooling": pooling.run,
     "robustness": robustness.run,
     "doubling": doubling.run,
     "projections": projections.run,

@@ -1,12 +1,16 @@
 """Learning in adversarial Markov decision processes: UOB-REPS, exact and fast."""
 
+from types import ModuleType
+
 from advmdp.errors import (
     AdvMDPError,
     DamagedFile,
     InvalidInput,
+    MissingExtra,
     StorageFailure,
     UncertifiedStep,
 )
+from advmdp.evaluation.rewards import RewardCurves, Rewards
 from advmdp.evaluation.run import Run
 from advmdp.layout import Layout
 from advmdp.learners.bandit_uc_o_reps import (
@@ -23,6 +27,7 @@ from advmdp.learners.loading import load
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.neu2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
+from advmdp.learners.per_start import PerStart
 from advmdp.learners.presets import PRACTICAL
 from advmdp.learners.q_learning import QLearningB, QLearningH
 from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
@@ -32,12 +37,15 @@ from advmdp.learners.uniform import Uniform
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
 from advmdp.service import Service, Ticket
+from advmdp.start_view import StartView, start_views
+from advmdp.starts import StartsRun, play_starts
 from advmdp.steps.confidence import AnyTransition, BoxSet, KnownTransition, L1Set
 from advmdp.steps.mirror_descent import Projection, Projector, project
 from advmdp.steps.occupancy import occupancy_measure, policy_of, transition_of
 from advmdp.steps.upper_occupancy import upper_occupancy
 from advmdp.world import families, losses
 from advmdp.world.mdp import LayeredMDP
+from advmdp.world.time_expand import time_expand
 
 __version__ = "0.1.0"
 
@@ -70,16 +78,22 @@ __all__ = [
     "LayeredMDP",
     "Layout",
     "Learner",
+    "MissingExtra",
     "OREPSBandit",
+    "PerStart",
     "Progress",
     "Projection",
     "Projector",
     "QLearningB",
     "QLearningH",
+    "RewardCurves",
+    "Rewards",
     "Run",
     "Service",
     "ShiftedBanditUCOREPS",
     "SlidingWindowUCRL2",
+    "StartView",
+    "StartsRun",
     "StorageFailure",
     "Ticket",
     "Trajectory",
@@ -88,12 +102,25 @@ __all__ = [
     "UncertifiedStep",
     "Uniform",
     "families",
+    "gym",
     "load",
     "losses",
     "occupancy_measure",
     "play",
+    "play_starts",
     "policy_of",
     "project",
+    "start_views",
+    "time_expand",
     "transition_of",
     "upper_occupancy",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """``advmdp.gym`` imports Gymnasium, so it is loaded when it is asked for."""
+    if name == "gym":
+        from importlib import import_module
+
+        return import_module("advmdp.gym")
+    raise AttributeError(f"module 'advmdp' has no attribute {name!r}")

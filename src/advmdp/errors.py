@@ -21,3 +21,7 @@ class DamagedFile(AdvMDPError, ValueError):
 
 class StorageFailure(AdvMDPError, OSError):
     """The disk refused: a missing file or folder, no permission, no space left."""
+
+
+class MissingExtra(AdvMDPError, ImportError):
+    """A part of the package needs a library that is not installed; the message says how."""

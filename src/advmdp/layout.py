@@ -24,6 +24,7 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.graph import Graph
 from advmdp.support import (
     checked_count,
+    checked_pools,
     checked_sizes,
     checked_support,
     reachable,
@@ -48,6 +49,12 @@ class Layout:
         ``(n_k, A, n_{k+1})`` or state numbers of shape ``(n_k, A, m)`` padded with -1.
         By default every state of the next layer is possible.  States that the support cannot
         reach are pruned; ``original_state[k][i]`` is the declared number of the i-th kept state.
+    shared_rows
+        Optional knowledge that rows have the same transition, as in an MDP whose dynamics do not
+        change over time: one array of whole numbers of shape ``(n_k, A)`` per layer.  Rows with the
+        same number share their visit counts, the j-th successor of one corresponding to the j-th
+        of the other; -1 shares with nobody.  For learners with confidence sets by epochs (UOB-REPS
+        and its relatives, FPOP); all others take no notice, and neither does equality.
 
     >>> layout = Layout(layer_sizes=(1, 3, 3, 1), n_actions=2)
     >>> layout.n_layers, layout.n_states, layout.n_rows, layout.n_entries
@@ -59,6 +66,7 @@ class Layout:
         layer_sizes: Sequence[int],
         n_actions: int,
         successors: Sequence[Any] | None = None,
+        shared_rows: Sequence[Any] | None = None,
     ) -> None:
         self.declared_sizes = checked_sizes(layer_sizes)
         self.n_actions = checked_count(n_actions, "n_actions")
@@ -79,6 +87,9 @@ class Layout:
         else:
             self._index_sparse(masks)
         self.n_entries = int(self.row_start[-1])
+        self.row_pool = checked_pools(
+            shared_rows, self.declared_sizes, self.original_state, self.n_actions, self.row_sizes()
+        )
         self.row_layer = np.repeat(
             np.arange(self.n_layers), [n * self.n_actions for n in self.layer_sizes[:-1]]
         )
@@ -168,6 +179,22 @@ class Layout:
             rows[np.arange(rows.shape[1]) < size] = self.original_state[k + 1][targets]
             table = np.zeros((self.declared_sizes[k], self.n_actions, rows.shape[1]), np.int64)
             table[self.original_state[k]] = rows.reshape(-1, *table.shape[1:])
+            tables.append(table)
+        return tables
+
+    def declared_pools(self) -> list[NDArray[np.int64]] | None:
+        """``shared_rows`` as it can be declared; None if no rows share their counts.
+
+        Rows of pruned states share with nobody.
+        """
+        if self.row_pool is None:
+            return None
+        tables, alone = [], self.n_rows
+        for k, size in enumerate(self.declared_sizes[:-1]):
+            table = np.arange(alone, alone + size * self.n_actions).reshape(size, self.n_actions)
+            alone += table.size
+            pools = self.row_pool[self.layer_rows(k)]
+            table[self.original_state[k]] = pools.reshape(-1, self.n_actions)
             tables.append(table)
         return tables
 

@@ -26,6 +26,7 @@ from advmdp.kernels.episode import (
     note_projection,
     open_episode,
 )
+from advmdp.kernels.graph import Graph
 from advmdp.learners.base import FullInformation, Learner, Trajectory
 from advmdp.learners.tuning import checked_horizon
 from advmdp.seeds import seed_words
@@ -223,35 +224,16 @@ def _protocol(
     check: bool,
 ) -> None:
     """One episode at a time through ``policy()`` and ``update()``."""
-    layout = recorder.mdp.layout
-    graph = layout.graph()
+    graph = recorder.mdp.layout.graph()
     ledger = recorder.ledger
-    offsets = layout.layer_start[:-1]
-    estimates = hasattr(learner, "last_path")
-    full_information = getattr(learner, "feedback", "bandit") == "full"
     checker = InvariantChecker(learner) if check else None
     done = recorder.episodes
     for point in points[recorder.n_points :]:
         while done < point:
-            policy = checked_policy(layout, learner.policy())
             if checker:
                 checker.before()
             ledger.losses[:] = stream.table(done)
-            open_episode(graph, world, policy, done, ledger)
-            if estimates:
-                note_belief(graph, learner.measure, ledger)
-            states, actions = ledger.states - offsets, ledger.path % layout.n_actions
-            if full_information:
-                learner.update(FullInformation(states, actions, ledger.losses.copy()))
-            else:
-                learner.update(Trajectory(states, actions, ledger.path_losses.copy()))
-            if estimates:
-                if full_information:
-                    note_full_losses(ledger)
-                else:
-                    note_estimates(learner.last_path, ledger)
-                if learner.moved:
-                    note_projection(learner.last_projection, ledger)
+            play_episode(world, graph, learner, recorder, done)
             if checker:
                 checker.after(ledger.path, ledger.path_losses)
             stream.observe(ledger.path, ledger.path_losses)
@@ -259,3 +241,26 @@ def _protocol(
             if done == point:
                 recorder.record(done)
             watch(done, last=done == points[-1])
+
+
+def play_episode(
+    world: World, graph: Graph, learner: Any, recorder: Recorder, episode: int
+) -> None:
+    """One episode through ``policy()`` and ``update()``; the ledger holds its losses."""
+    layout, ledger = recorder.mdp.layout, recorder.ledger
+    estimates = hasattr(learner, "last_path")
+    open_episode(graph, world, checked_policy(layout, learner.policy()), episode, ledger)
+    if estimates:
+        note_belief(graph, learner.measure, ledger)
+    states, actions = ledger.states - layout.layer_start[:-1], ledger.path % layout.n_actions
+    if full_information := getattr(learner, "feedback", "bandit") == "full":
+        learner.update(FullInformation(states, actions, ledger.losses.copy()))
+    else:
+        learner.update(Trajectory(states, actions, ledger.path_losses.copy()))
+    if estimates:
+        if full_information:
+            note_full_losses(ledger)
+        else:
+            note_estimates(learner.last_path, ledger)
+        if learner.moved:
+            note_projection(learner.last_projection, ledger)

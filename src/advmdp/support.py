@@ -87,3 +87,36 @@ def reachable(masks: list[NDArray[np.bool_]]) -> list[NDArray[np.int64]]:
     for mask in masks:
         kept.append(np.flatnonzero(mask[kept[-1]].any(axis=(0, 1))))
     return kept
+
+
+def checked_pools(
+    shared: Sequence[Any] | None,
+    declared: tuple[int, ...],
+    kept: list[NDArray[np.int64]],
+    n_actions: int,
+    row_sizes: NDArray[np.int64],
+) -> NDArray[np.int64] | None:
+    """For every row the first row of its pool; None where no row shares."""
+    if shared is None:
+        return None
+    if len(shared) != len(declared) - 1:
+        raise InvalidInput(f"shared_rows: give {len(declared) - 1} arrays, one for each layer")
+    names = []
+    for k, given in enumerate(shared):
+        array, shape = np.asarray(given), (declared[k], n_actions)
+        if array.shape != shape or array.dtype.kind not in "iu":
+            raise InvalidInput(f"shared_rows: layer {k} must hold whole numbers of shape {shape}")
+        names.append(array[kept[k]].ravel())
+    name = np.concatenate(names).astype(np.int64)
+    alone = name < 0
+    name[alone] = np.arange(len(name))[alone] + name.max(initial=0) + 1
+    _, first, pool = np.unique(name, return_index=True, return_inverse=True)
+    row_pool: NDArray[np.int64] = first[pool]
+    wrong = np.flatnonzero(row_sizes != row_sizes[row_pool])
+    if len(wrong):
+        r = int(wrong[0])
+        raise InvalidInput(
+            f"shared_rows: pool {name[r]} has rows with {row_sizes[row_pool[r]]} and "
+            f"{row_sizes[r]} successors; rows that share must have as many"
+        )
+    return row_pool

@@ -38,6 +38,9 @@ PRUNED = am.Layout(
 )
 
 
+POOLED = am.families.river_swim(length=4, horizon=5, pooled=True)
+
+
 def unusual(name: str, mdp: am.LayeredMDP) -> Any:
     """The learner with every parameter away from its default."""
     entry = LEARNERS[name]
@@ -82,6 +85,18 @@ def test_a_loaded_learner_continues_with_the_same_bits(
     assert {key: vars(loaded)[key] for key in numbers} == numbers
     assert np.array_equal(follow(loaded, mdp, 17, N_EPISODES), follow(learner, mdp, 17, N_EPISODES))
     assert_same_state(loaded, learner)
+
+
+@pytest.mark.parametrize("name", ["uob-reps", "uc-o-reps", "fpop"])
+def test_shared_counts_are_shared_after_loading(name: str, tmp_path: Path) -> None:
+    learner = made(name, POOLED)
+    follow(learner, POOLED, 0, 17)
+    learner.save(tmp_path / "learner")
+    loaded = am.load(tmp_path / "learner")
+    assert loaded.layout.row_pool is not None
+    for one in (learner, loaded):
+        follow(one, POOLED, 17, 40)
+    assert_same_state(learner, loaded)
 
 
 @pytest.mark.parametrize("make", [am.UOBREPS, am.UOBREPSL1])
@@ -141,7 +156,9 @@ def test_transitions_are_kept_as_they_were_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "layout", [*(mdp.layout for mdp in WORLDS.values()), PRUNED], ids=[*WORLDS, "pruned"]
+    "layout",
+    [*(mdp.layout for mdp in WORLDS.values()), PRUNED, POOLED.layout],
+    ids=[*WORLDS, "pruned", "pooled"],
 )
 def test_a_layout_can_be_declared_again(layout: am.Layout) -> None:
     declared = layout.declared_successors()

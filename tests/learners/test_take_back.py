@@ -12,25 +12,31 @@ from advmdp.kernels import mirror as kernel
 from advmdp.kernels.visits import Visits
 
 LAYOUT = am.Layout(layer_sizes=(1, 3, 2, 3, 1), n_actions=2)
+# All states of a layer share their counts, and two layers do: an episode meets a counter twice.
+POOLED = am.Layout(
+    layer_sizes=(1, 3, 3, 3, 1),
+    n_actions=2,
+    shared_rows=[np.full((n, 2), name) for n, name in ((1, 0), (3, 1), (3, 1), (3, 2))],
+)
 N_EPISODES = 400
 
 
-def episodes(seed: int) -> list[am.Trajectory]:
-    mdp = am.families.random_mdp(LAYOUT.layer_sizes, LAYOUT.n_actions, seed=seed)
+def episodes(seed: int, layout: am.Layout = LAYOUT) -> list[am.Trajectory]:
+    mdp = am.families.random_mdp(layout.layer_sizes, layout.n_actions, seed=seed)
     rng = np.random.default_rng(seed)
     drawn = []
     for _ in range(N_EPISODES):
         states, actions = [0], []
-        for k in range(LAYOUT.n_layers):
-            actions.append(int(rng.integers(LAYOUT.n_actions)))
+        for k in range(layout.n_layers):
+            actions.append(int(rng.integers(layout.n_actions)))
             row = mdp.transitions[k][states[-1], actions[-1]]
             states.append(int(rng.choice(len(row), p=row)))
-        drawn.append(am.Trajectory(states, actions, rng.random(LAYOUT.n_layers)))
+        drawn.append(am.Trajectory(states, actions, rng.random(layout.n_layers)))
     return drawn
 
 
-def new_learner() -> am.UOBREPS:
-    return am.UOBREPS(LAYOUT, N_EPISODES, log_scale=0.001, eta_scale=8)
+def new_learner(layout: am.Layout = LAYOUT) -> am.UOBREPS:
+    return am.UOBREPS(layout, N_EPISODES, log_scale=0.001, eta_scale=8)
 
 
 def visible_state(learner: am.UOBREPS) -> list[np.ndarray[Any, Any]]:
@@ -45,10 +51,13 @@ def visible_state(learner: am.UOBREPS) -> list[np.ndarray[Any, Any]]:
     return [np.array(a) for a in (*state.measure, *state.rows, *counters)]
 
 
+@pytest.mark.parametrize("layout", [LAYOUT, POOLED], ids=["own counters", "shared counters"])
 @pytest.mark.parametrize("fail_at", [0, 1, 2, 5, 17, 60, 61, 62, 200])
-def test_a_failed_projection_leaves_no_trace(fail_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = episodes(seed=3)
-    learner, twin = new_learner(), new_learner()
+def test_a_failed_projection_leaves_no_trace(
+    fail_at: int, layout: am.Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = episodes(3, layout)
+    learner, twin = new_learner(layout), new_learner(layout)
     for trajectory in drawn[:fail_at]:
         learner.update(trajectory)
         twin.update(trajectory)

@@ -16,9 +16,9 @@ from advmdp.world.families import (
     random_mdp,
     river_swim,
     routing,
-    time_expanded,
 )
 from advmdp.world.mdp import LayeredMDP
+from advmdp.world.time_expand import time_expand
 from tests.reference.brute_force import best_deterministic_loss
 from tests.reference.tables import inner, occupancy, pair_sums
 
@@ -30,7 +30,7 @@ EVERY_FAMILY: dict[str, Callable[[], LayeredMDP]] = {
     "sea": lambda: deep_sea(6),
     "lock": lambda: combination_lock(5, 3, seed=1, slip=0.1),
     "routing": lambda: routing(6, 3, seed=1, n_links=3),
-    "expanded": lambda: time_expanded([[[0.5, 0.5]], [[1.0, 0.0]]], horizon=4),
+    "expanded": lambda: time_expand([[[0.5, 0.5]], [[1.0, 0.0]]], horizon=4),
 }
 
 
@@ -193,14 +193,6 @@ def test_routing_with_one_link_is_a_fixed_route() -> None:
     assert mdp.layout.layer_sizes == (1, 1, 1, 1, 1)
 
 
-def test_time_expanded_starts_where_told() -> None:
-    step = np.eye(4)[:, None, :]  # one action that never moves
-    mdp = time_expanded(step, horizon=3, start=2, loss=[[0.0], [0.0], [1.0], [0.0]])
-    assert mdp.layout.layer_sizes == (1, 1, 1, 1)
-    assert [kept.tolist() for kept in mdp.layout.original_state] == [[0], [2], [2], [0]]
-    assert optimal_loss(mdp) == 3.0
-
-
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -216,14 +208,6 @@ def test_time_expanded_starts_where_told() -> None:
         (lambda: deep_sea(3, move_cost=float("nan")), "move_cost: nan is not a finite number"),
         (lambda: combination_lock(3, 2, 0, slip=1.0), r"slip: 1.0 is outside \[0, 1\)"),
         (lambda: routing(2, 2, 0, n_links=3), "n_links: 3 distinct links need a width"),
-        (lambda: time_expanded(np.ones((2, 3)), 2), r"step: shape \(2, 3\) is not of the form"),
-        (lambda: time_expanded([["a"]], 2), "step: give an array of numbers"),
-        (lambda: time_expanded(np.ones((1, 1, 1)), 2, start=1), "start: 1 is not one of"),
-        (
-            lambda: time_expanded([[[-0.5, 1.5]]] * 2, 2),
-            "negative probability -0.5 at",
-        ),
-        (lambda: time_expanded(np.ones((1, 1, 1)), 2, loss=[[1.0, 2.0]]), "loss: shape"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_line(

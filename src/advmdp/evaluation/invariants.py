@@ -76,11 +76,12 @@ class InvariantChecker:
         self._require(np.allclose(estimate, expected, rtol=1e-9), "l^_t is not l_t / (u_t + gamma)")
         start = np.concatenate([n.ravel() for n in self._visits])
         now = np.concatenate([n.ravel() for n in learner.visits])
-        counted = np.bincount(rows, minlength=len(now))
+        pool = self.layout.row_pool
+        pool = np.arange(len(now)) if pool is None else pool  # rows may share their counts
+        counted = np.bincount(pool[rows], minlength=len(now))[pool]
         self._require(np.array_equal(now - start, counted), "a visit was not counted once")
-        for k in range(self.layout.n_layers):
-            layer = now[self.layout.layer_rows(k)]
-            self._require(layer.sum() == learner.episodes, f"visits of layer {k} do not sum to t")
+        total = now[np.unique(pool)].sum()
+        self._require(total == learner.episodes * self.layout.n_layers, "visits do not sum to t L")
         self._require(learner.epoch - self._epoch in (0, 1), "an episode opened several epochs")
         if learner.episodes == 1:
             self._require(learner.epoch == 2, "the first epoch is not one episode long")

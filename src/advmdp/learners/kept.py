@@ -73,6 +73,8 @@ def contents(learner: Kept) -> tuple[dict[str, JSON], Saved]:
     arrays = {f"state.{name}": array for name, array in learner.state().items()}
     for k, table in enumerate(layout.declared_successors() or []):
         arrays[f"layout.{k}"] = table
+    for k, table in enumerate(layout.declared_pools() or []):
+        arrays[f"pools.{k}"] = table
     arguments: dict[str, JSON] = {}
     for name, value in _arguments(learner).items():
         if name == "transitions":

@@ -83,8 +83,11 @@ def _class(wanted: str, classes: Classes, name: str) -> Callable[..., Any]:
 
 def _layout(described: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Layout:
     sizes = described["sizes"]
-    declared = [arrays[f"layout.{k}"] for k in range(len(sizes) - 1) if "layout.0" in arrays]
-    return Layout(sizes, described["n_actions"], declared or None)
+    successors, pools = (
+        [arrays[f"{part}.{k}"] for k in range(len(sizes) - 1)] if f"{part}.0" in arrays else None
+        for part in ("layout", "pools")
+    )
+    return Layout(sizes, described["n_actions"], successors, shared_rows=pools)
 
 
 def _value(value: Any, classes: Classes, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -50,10 +51,13 @@ class MirrorDescent(CompiledLearner):
     scratch = (
         *("solver.vectors", "solver.blocks", "reach", "old_policy"),
         *(f"visits.{name}" for name in Visits._fields if name.startswith("old_")),
+        *("visits.counter", "visits.cell"),  # made from the layout
         # holding and scale are first guesses of the next projection: kept, for identical bits
         *(f"solver.dual.{name}" for name in Dual._fields if name not in ("holding", "scale")),
     )
     _state: kernel.Learner
+    _update_together: Callable[[Any, Steps, tuple[Floats, Floats]], None] | None = None
+    """Set by ``PerStart``, whose learners share their counts: it does the update for all."""
 
     def __init__(
         self,
@@ -109,6 +113,9 @@ class MirrorDescent(CompiledLearner):
         self._update(steps, losses)
 
     def _update(self, steps: Steps, losses: tuple[Floats, Floats]) -> None:
+        if self._update_together is not None:
+            self._update_together(self, steps, losses)
+            return
         path = (steps.states, steps.path)
         if not kernel.update(self._graph, self._state, self._wide, *path, *losses):
             self._finish(*path)
@@ -142,13 +149,17 @@ class MirrorDescent(CompiledLearner):
 
     @property
     def visits(self) -> Table:
-        """N(x, a), a pair table."""
-        return self.layout.pairs(self._state.visits.pairs.astype(np.float64))
+        """N(x, a), a pair table; of all rows that share, where some do."""
+        visits = self._state.visits
+        return self.layout.pairs(visits.pairs[visits.counter].astype(np.float64))
 
     @property
     def transitions_seen(self) -> Table:
-        """M(x' | x, a), a triple table."""
-        return self.layout.triples(self._state.visits.triples.astype(np.float64))
+        """M(x' | x, a), a triple table; of all rows that share, where some do."""
+        visits, size = self._state.visits, self.layout.row_sizes()
+        shift = np.repeat(visits.cell - self.layout.row_start[:-1], size)
+        seen = visits.triples[np.arange(self.layout.n_entries) + shift]
+        return self.layout.triples(seen.astype(np.float64))
 
     @property
     def mean_width(self) -> float:
@@ -198,6 +209,8 @@ class MirrorDescent(CompiledLearner):
 
     def compiled_loop(self) -> CompiledLoop:
         """For ``play``: whole episodes without leaving compiled code."""
+        if self._update_together is not None:
+            raise InvalidInput("play: this learner shares its counts; use play_starts")
         return CompiledLoop(play_mirror, (self._state, self._wide), self._finish)
 
     def _finish(self, states: NDArray[np.int64], path: NDArray[np.int64]) -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from advmdp.errors import InvalidInput
 from advmdp.kernels.conjugate import Vectors
 from advmdp.kernels.dual import Dual, Measure
 from advmdp.kernels.projection import Blocks, Solver
@@ -18,6 +19,8 @@ from advmdp.layout import Floats, Layout
 # Layers up to this width form and factor their Hessian blocks; wider ones use conjugate gradients.
 # (At width 10 the two are level, at 30 conjugate gradients are twice as fast.)
 NARROW = 12
+
+MOST_VISITS = 2**31  # successors are counted in 32 bits
 
 
 def is_wide(layout: Layout) -> bool | None:
@@ -100,6 +103,12 @@ def no_visits(layout: Layout, n_episodes: int) -> Visits:
     """Counters before the first episode; an epoch needs a doubled count, so there are not many."""
     n_rows, n_entries = layout.n_rows, layout.n_entries
     most_epochs = 2 + min(n_episodes, n_rows * (1 + int(math.log2(n_episodes))))
+    pool = np.arange(n_rows) if layout.row_pool is None else layout.row_pool
+    if layout.row_pool is not None and n_episodes * layout.n_layers >= MOST_VISITS:
+        raise InvalidInput(
+            f"n_episodes: {n_episodes} episodes of {layout.n_layers} steps are too many to count "
+            "in shared rows; make the layout without shared_rows"
+        )
     counts = {
         name: np.zeros(n_rows, dtype=np.int64)
         for name in ("pairs", "opened", "changed", "old_opened")
@@ -110,6 +119,8 @@ def no_visits(layout: Layout, n_episodes: int) -> Visits:
         marked=np.zeros(n_rows, dtype=np.uint8),
         clock=np.array([1, 0, 0, 0, 0, 0], dtype=np.int64),
         starts=np.zeros(most_epochs, dtype=np.int64),
+        counter=pool.astype(np.uint32),
+        cell=layout.row_start[pool].astype(np.uint32),
         old_kind=np.zeros(n_rows, dtype=np.uint8),
         old_slack=np.zeros(n_rows),
         old_lower=np.zeros(n_entries),

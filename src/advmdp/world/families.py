@@ -3,8 +3,8 @@
 Each returns a ``LayeredMDP``; those with a loss of their own carry it as ``natural_loss``.  The
 latter declare a map: which states can follow a state under *some* action.  What each action does
 is left for the learner to find out; otherwise a deterministic family would be known beforehand.
-States that nothing leads to are pruned by the layout.  ``grid`` and ``river_swim`` are in
-``time_expanded`` with the unrolling they share.
+States that nothing leads to are pruned by the layout.  Walks that ``time_expand`` unrolls
+(``grid``, ``river_swim``) are in ``walks``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from advmdp.layout import Floats, Layout
 from advmdp.seeds import generator
 from advmdp.world.checks import positive_number, unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
-from advmdp.world.time_expanded import grid, on_map, river_swim, time_expanded
+from advmdp.world.time_expand import on_map
+from advmdp.world.walks import grid, river_swim
 
 __all__ = [
     "combination_lock",
@@ -30,7 +31,6 @@ __all__ = [
     "random_mdp",
     "river_swim",
     "routing",
-    "time_expanded",
 ]
 
 Seed = int | np.random.SeedSequence

@@ -1,0 +1,155 @@
+"""Environments with discrete spaces as layered states: an observation at a step.
+
+The *places* of a layer are the numbers of the observations and, last, one place for *finished*:
+after the end of an episode every action stays there and earns nothing, up to the horizon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.evaluation.rewards import Rewards
+from advmdp.gym.numbering import Numbering, numbering
+from advmdp.layout import Layout
+from advmdp.world.checks import whole_number
+from advmdp.world.time_expand import stationary_pools
+
+
+@dataclass(frozen=True)
+class Unrolled:
+    """A layout for the episodes of an environment, and the way from observations to its states."""
+
+    layout: Layout
+    """What a learner is built on."""
+    horizon: int
+    """Actions in an episode."""
+    rewards: Rewards
+    """The range of the rewards of one step."""
+    observations: Numbering
+    actions: Numbering
+    start: int | None
+    """The place of the first observation if there is only one."""
+
+    @property
+    def opening(self) -> int:
+        """1 if an opening layer draws the first observation, else 0."""
+        return self.layout.n_layers - self.horizon
+
+    @property
+    def finished(self) -> int:
+        """The place after the end of an episode."""
+        return self.observations.size
+
+    def place(self, observation: Any) -> int:
+        """The number of an observation, checked."""
+        try:
+            number = self.observations.number(observation)
+        except (TypeError, ValueError):
+            number = -1
+        if not 0 <= number < self.observations.size:
+            raise InvalidInput(f"env: {observation!r} is not in its observation space")
+        return number
+
+    def state(self, step: int, place: int) -> int:
+        """The state within its layer of a place at a step."""
+        if step == 0 and self.start is not None:
+            if place == self.start:
+                return 0
+        else:
+            kept = self.layout.original_state[self.opening + step]
+            i = int(np.searchsorted(kept, place))
+            if i < len(kept) and kept[i] == place:
+                return i
+        what = "the end" if place == self.finished else f"{self.observations.element(place)}"
+        raise InvalidInput(
+            f"env: {what} at step {step} is not among the declared observations; "
+            "add it to starts or successors"
+        )
+
+
+def unroll(
+    env: Any,
+    horizon: int,
+    rewards: Rewards,
+    *,
+    starts: Iterable[Any] | None = None,
+    successors: Callable[[Any], Iterable[Any]] | None = None,
+    pooled: bool = False,
+) -> Unrolled:
+    """The layout of an environment's episodes, from its spaces alone.
+
+    Parameters
+    ----------
+    env
+        A Gymnasium environment with discrete spaces.
+    horizon
+        The number of actions in an episode.  One that the environment ends sooner is over;
+        one that it would continue is cut.
+    rewards
+        The range of the rewards of one step; it contains 0, the reward after the end.
+    starts
+        The observations an episode may begin with; all of them by default.
+    successors
+        ``successors(observation)`` names the observations that can follow under some action; by
+        default all of them.  The episode may always end.  The fewer, the faster.
+    pooled
+        Whether learners count visits over all steps together, see ``advmdp.time_expand``; for
+        environments that do not change with time and do not truncate before the horizon.
+
+    >>> import gymnasium
+    >>> blackjack = gymnasium.make("Blackjack-v1")
+    >>> def later(hand):                      # the sum changes, the dealer's card does not
+    ...     total, card, ace = hand
+    ...     return [(t, card, a) for t in range(4, 22) for a in (0, 1)]
+    >>> hands = [(t, card, a) for t in range(4, 22) for card in range(1, 11) for a in (0, 1)]
+    >>> unroll(blackjack, 4, Rewards(-1, 1), starts=hands, successors=later).layout
+    Layout(layer_sizes=(1, 360, 361, 361, 361, 1), n_actions=2, 81366 declared triples)
+    """
+    whole_number(horizon, "horizon")
+    observations = numbering(env.observation_space, "observation_space")
+    actions = numbering(env.action_space, "action_space")
+    if not rewards.low <= 0.0 <= rewards.high:
+        raise InvalidInput(
+            f"rewards: the range [{rewards.low}, {rewards.high}] must contain 0, "
+            "the reward after the end; widen it"
+        )
+    n_places, n_actions = observations.size + 1, actions.size
+    follows = np.zeros((n_places, 1, n_places), dtype=np.bool_)
+    follows[:, :, -1] = True
+    for place in range(observations.size):
+        if successors is None:
+            follows[place] = True
+        else:
+            later = [observations.number(x) for x in successors(observations.element(place))]
+            follows[place, 0, later] = True
+    first = np.zeros(n_places, dtype=np.bool_)
+    first[:-1] = starts is None
+    first[[observations.number(x) for x in (() if starts is None else starts)]] = True
+    if not first.any():
+        raise InvalidInput("starts: name at least one observation")
+    layers = [follows] * (horizon - 1) + [np.ones((n_places, 1, 1), dtype=np.bool_)]
+    pools = stationary_pools(n_places, n_actions, horizon)
+    certain = int(np.count_nonzero(first)) == 1
+    if certain:
+        layers[0], pools[0] = layers[0][first], pools[0][first]
+    else:
+        layers.insert(0, first[np.newaxis, np.newaxis])
+        pools.insert(0, np.full((1, n_actions), n_places * n_actions))
+    layout = Layout(
+        [layer.shape[0] for layer in layers] + [1],
+        n_actions,
+        successors=[_for_all_actions(layer, n_actions) for layer in layers],
+        shared_rows=pools if pooled else None,
+    )
+    start = int(first.argmax()) if certain else None
+    return Unrolled(layout, horizon, rewards, observations, actions, start)
+
+
+def _for_all_actions(mask: NDArray[np.bool_], n_actions: int) -> NDArray[np.bool_]:
+    return np.broadcast_to(mask, (mask.shape[0], n_actions, mask.shape[2]))

@@ -1,0 +1,146 @@
+"""Start states that the adversary chooses: one iterate for each, one confidence set for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import overload
+
+from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.kernels import mirror as kernel
+from advmdp.kernels.dual import Measure
+from advmdp.kernels.projection import project
+from advmdp.kernels.visits import OPENS, old_bounds, renew_bounds, settle
+from advmdp.layout import Floats, Layout
+from advmdp.learners.base import Steps
+from advmdp.learners.mirror import MirrorDescent
+from advmdp.start_view import StartView, start_views
+from advmdp.steps.workspace import no_visits
+
+
+class PerStart(Sequence[MirrorDescent]):
+    """A mirror-descent learner for every start state; they share their visit counts.
+
+    The paper remarks (Section 2) that its results carry over to a first layer with several states
+    of which the adversary picks one in each episode, details omitted.  The form chosen here: start
+    state s has its own occupancy measure q^s over what can be reached from s.  An episode from s
+    moves q^s, as always.  Its visits count for all: when an epoch opens, every other measure is
+    projected onto the new set, q^{s'} <- argmin over Delta(P_i) of D(q || q^{s'}), which moves it
+    no further from any measure whose transition is in the set.  With one start state this is the
+    learner itself.
+
+    Regret is measured against the best policy of each start state (a policy that may remember
+    where it started), hence at least as strictly as against one policy for all.  The terms that
+    come from the unknown transition are those of one learner; REG adds up over start states, which
+    a learning rate larger by the root of their number balances (``eta_scale``).  The sets cover
+    with the probability of the sub-learners' delta, times |X| / |X^s| for states that only others
+    can reach.  Memory and the cost of an epoch grow with the number of start states; where they are
+    drawn from a fixed distribution, the opening layer alone will do (``advmdp.time_expand``).
+
+    Parameters
+    ----------
+    layout
+        Layer 0 is the opening, with one state; layer 1 holds the start states.
+    make
+        ``make(view)`` builds the learner of one start state on ``view.layout``; all with the same
+        ``n_episodes``, the episodes from all start states together.
+
+    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.uob_reps import UOBREPS
+    >>> layout = Layout(layer_sizes=(1, 2, 3, 1), n_actions=2)
+    >>> learners = PerStart(layout, lambda view: UOBREPS(view.layout, n_episodes=100))
+    >>> learners[1].update(Trajectory(states=[0, 2, 0], actions=[0, 1], losses=[1.0, 0.0]))
+    >>> learners[1].policy()[0].round(4), learners[0].policy()[0]
+    (array([[0.4574, 0.5426]]), array([[0.5, 0.5]]))
+    >>> learners[0].visits[1][2]            # seen in an episode of the other
+    array([0., 1.])
+
+    ``advmdp.play_starts`` plays them.
+    """
+
+    def __init__(self, layout: Layout, make: Callable[[StartView], MirrorDescent]) -> None:
+        self.layout = layout
+        self.views = start_views(layout)
+        self._learners = [make(view) for view in self.views]
+        first = self._learners[0]
+        for view, learner in zip(self.views, self._learners, strict=True):
+            if learner.layout != view.layout or learner.n_episodes != first.n_episodes:
+                raise InvalidInput(
+                    f"make: the learner of start state {view.start} has another layout or "
+                    "n_episodes; build all on view.layout with one n_episodes"
+                )
+        self.n_episodes = first.n_episodes
+        self._share_counters()
+
+    def _share_counters(self) -> None:
+        """Counters are those of the whole layout; what is kept of old bounds is each one's own."""
+        shared = no_visits(self.layout, self.n_episodes)
+        for view, learner in zip(self.views, self._learners, strict=True):
+            own = learner._state.visits
+            visits = shared._replace(
+                counter=shared.counter[view.rows],
+                cell=shared.cell[view.rows],
+                old_kind=own.old_kind,
+                old_slack=own.old_slack,
+                old_lower=own.old_lower,
+                old_upper=own.old_upper,
+            )
+            learner._state = learner._state._replace(visits=visits)
+            learner._update_together = self._update
+
+    def __len__(self) -> int:
+        return len(self._learners)
+
+    @overload
+    def __getitem__(self, start: int) -> MirrorDescent: ...
+
+    @overload
+    def __getitem__(self, start: slice) -> list[MirrorDescent]: ...
+
+    def __getitem__(self, start: int | slice) -> MirrorDescent | list[MirrorDescent]:
+        return self._learners[start]
+
+    def _update(self, active: MirrorDescent, steps: Steps, losses: tuple[Floats, Floats]) -> None:
+        """One episode of ``active``; if it opens an epoch, all move into the new set, or none."""
+        state, path = active._state, (steps.states, steps.path)
+        moves = kernel.begin_update(active._graph, state, *path, *losses)
+        opens = bool(state.visits.clock[OPENS])
+        touched: list[tuple[MirrorDescent, Measure]] = []
+        for learner in self._learners:
+            if not (moves if learner is active else opens):
+                continue
+            measure = learner._state.measure
+            touched.append((learner, Measure(*(part.copy() for part in measure))))
+            if learner is not active:
+                _renew(learner)
+            if not _projected(learner):
+                self._take_back(touched, active, steps)
+        settle(state.visits)
+
+    def _take_back(
+        self, touched: list[tuple[MirrorDescent, Measure]], active: MirrorDescent, steps: Steps
+    ) -> None:
+        for learner, before in touched:
+            state = learner._state
+            for part, old in zip(state.measure, before, strict=True):
+                part[...] = old
+            if learner is not active:
+                old_bounds(learner._graph, state.visits, state.rows, state.rates.shape)
+        kernel.undo_update(active._graph, active._state, steps.states, steps.path)
+        raise UncertifiedStep(
+            f"episode {active.episodes + 1}: no certified projection; the episode was taken back: "
+            "lower eta or raise gamma or log_scale"
+        )
+
+
+def _renew(learner: MirrorDescent) -> None:
+    """The bounds of the new epoch for the rows of this learner."""
+    state, rates = learner._state, learner._state.rates
+    bounds = (rates.log_term, rates.floor, rates.shape)
+    renew_bounds(learner._graph, state.visits, state.rows, *bounds)
+
+
+def _projected(learner: MirrorDescent) -> bool:
+    """Project onto the set as it is now, on the safe path if need be."""
+    state = learner._state
+    parts = (learner._graph, state.measure, state.rows, state.solver, learner._wide)
+    return project(*parts, None) or project(*parts, True)

@@ -1,0 +1,65 @@
+"""An MDP as it looks from one of its start states.
+
+Several start states are written as an *opening layer*: layer 0 has one state, layer 1 the start
+states.  Where the adversary chooses the start, episodes begin in layer 1, and everything that
+happens in them happens in the view from there: a layout with one first state again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.layout import Layout
+
+
+@dataclass(frozen=True)
+class StartView:
+    """What can be reached from one start state, and where it is in the whole layout.
+
+    ``flat[view.rows]`` and ``flat[view.entries]`` are the parts of a flat vector of the whole
+    layout that belong to the view.
+    """
+
+    start: int
+    layout: Layout
+    rows: NDArray[np.int64]
+    entries: NDArray[np.int64]
+
+
+def start_views(layout: Layout) -> list[StartView]:
+    """The views from all states of layer 1.
+
+    >>> views = start_views(Layout(layer_sizes=(1, 2, 3, 1), n_actions=2))
+    >>> [view.layout for view in views]
+    [Layout(layer_sizes=(1, 3, 1), n_actions=2), Layout(layer_sizes=(1, 3, 1), n_actions=2)]
+    >>> views[1].rows                       # rows 0, 1 are the opening, 2, 3 the other start state
+    array([ 4,  5,  6,  7,  8,  9, 10, 11])
+    """
+    if layout.n_layers < 2:
+        raise InvalidInput(
+            "layout: no layer of start states; put an opening layer with one state in front"
+        )
+    n_starts, n_actions = layout.layer_sizes[1], layout.n_actions
+    sizes = (1, *layout.layer_sizes[2:])
+    if layout.is_dense:
+        whole = Layout(sizes, n_actions)
+        return [_view(layout, start, whole) for start in range(n_starts)]
+    masks = [table != 0.0 for table in layout.triples(np.ones(layout.n_entries))[1:]]
+    return [
+        _view(layout, start, Layout(sizes, n_actions, [masks[0][[start]], *masks[1:]]))
+        for start in range(n_starts)
+    ]
+
+
+def _view(layout: Layout, start: int, view: Layout) -> StartView:
+    """Rows keep all their successors, in the same order, so entries follow their rows."""
+    kept = [np.array([start]), *view.original_state[1:-1]]
+    states = np.concatenate([layout.layer_start[k + 1] + kept[k] for k in range(len(kept))])
+    rows = (states[:, np.newaxis] * layout.n_actions + np.arange(layout.n_actions)).ravel()
+    sizes = view.row_sizes()
+    shift = np.repeat(layout.row_start[rows] - view.row_start[:-1], sizes)
+    return StartView(start, view, rows, np.arange(view.n_entries) + shift)

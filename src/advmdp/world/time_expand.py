@@ -1,0 +1,142 @@
+"""Ordinary finite-horizon MDPs as layered ones: layer k holds the places after k steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.layout import Floats, Layout
+from advmdp.world.checks import whole_number
+from advmdp.world.mdp import ROW_SUM_TOLERANCE, LayeredMDP
+
+
+def on_map(
+    transitions: Sequence[Floats],
+    natural_loss: Sequence[Floats] | None,
+    *,
+    per_action: bool = False,
+    shared_rows: Sequence[Any] | None = None,
+) -> LayeredMDP:
+    """The MDP that declares, for every state, the successors that some action can lead to.
+
+    The map is public, the effect of the actions is not: all actions of a state have the same
+    declared successors, even those that can never reach some of them.  With ``per_action`` the
+    learner is also told which successors belong to which action.
+    """
+    sizes = [step.shape[0] for step in transitions] + [1]
+    possible = [step != 0.0 for step in transitions]
+    if not per_action:
+        possible = [np.broadcast_to(m.any(axis=1, keepdims=True), m.shape) for m in possible]
+    layout = Layout(sizes, transitions[0].shape[1], possible, shared_rows)
+    return LayeredMDP(layout, transitions, natural_loss=natural_loss)
+
+
+def time_expand(
+    transition: Any,
+    horizon: int,
+    start: Any = 0,
+    loss: Any | None = None,
+    *,
+    per_action: bool = False,
+    pooled: bool = False,
+) -> LayeredMDP:
+    """Unroll a finite-horizon MDP: a state of the layered MDP is a place at a time.
+
+    Parameters
+    ----------
+    transition
+        The probability of every next place: shape ``(S, A, S)``, the same at every step, or
+        ``(horizon - 1, S, A, S)``.  The last action leads to the single end state.
+    horizon
+        The number of actions in an episode (the paper's L).
+    start
+        The first place, or a distribution over places.  A distribution over several places puts
+        an *opening layer* in front: one state, whose every action draws the first place and has
+        the loss zero.  This is the paper's setting without any change, the start being one more
+        transition to learn; it makes episodes one layer longer.
+    loss
+        Optional mean loss of shape ``(S, A)`` or ``(horizon, S, A)``; it becomes the natural loss.
+    per_action
+        Whether the learner is told the possible successors of every action.  By default it knows
+        only which places can follow a place under some action.
+    pooled
+        Whether the learner is told that the dynamics do not change over time.  The visits of a
+        place and an action are then counted over all steps together, with one confidence set for
+        all of them, as UCBVI does (see ``Layout.shared_rows``).
+
+    Places that cannot be reached in k steps are pruned from layer k; ``layout.original_state[k]``
+    names those that are left.
+
+    >>> stay_or_go = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]
+    >>> time_expand(stay_or_go, horizon=3).layout
+    Layout(layer_sizes=(1, 2, 2, 1), n_actions=2, 16 declared triples)
+    >>> time_expand(stay_or_go, horizon=3, start=[0.5, 0.5]).layout
+    Layout(layer_sizes=(1, 2, 2, 2, 1), n_actions=2, 24 declared triples)
+    """
+    whole_number(horizon, "horizon")
+    steps = _over_time(transition, horizon - 1, "transition", "(S, A, S)")
+    n_places, n_actions = steps.shape[1:3]
+    if steps.shape[3] != n_places:
+        raise InvalidInput(f"transition: shape {np.shape(transition)} does not end in (S, A, S)")
+    transitions = [*steps, np.ones((n_places, n_actions, 1))]
+    costs = None
+    if loss is not None:
+        costs = [*_over_time(loss, horizon, "loss", "(S, A)")]
+        if costs[0].shape != (n_places, n_actions):
+            raise InvalidInput(f"loss: shape {costs[0].shape}, expected {(n_places, n_actions)}")
+    if pooled and np.ndim(transition) != 3:
+        raise InvalidInput("pooled: the transition changes over time; leave pooled=False")
+    pools = stationary_pools(n_places, n_actions, horizon)
+    places = _start_distribution(start, n_places)
+    if np.count_nonzero(places) == 1:
+        transitions[0] = transitions[0][places != 0.0]
+        pools[0] = pools[0][places != 0.0]
+        if costs is not None:
+            costs[0] = costs[0][places != 0.0]
+    else:
+        transitions.insert(0, np.broadcast_to(places, (1, n_actions, n_places)))
+        pools.insert(0, np.full((1, n_actions), n_places * n_actions))
+        if costs is not None:
+            costs.insert(0, np.zeros((1, n_actions)))
+    shared_rows = pools if pooled else None
+    return on_map(transitions, costs, per_action=per_action, shared_rows=shared_rows)
+
+
+def stationary_pools(n_places: int, n_actions: int, horizon: int) -> list[NDArray[np.int64]]:
+    """One pool for each place and action over all steps but the last, which leads to the end."""
+    pool = np.arange(n_places * n_actions).reshape(n_places, n_actions)
+    return [pool] * (horizon - 1) + [np.full_like(pool, -1)]
+
+
+def _over_time(table: Any, n_steps: int, name: str, form: str) -> Floats:
+    """One array for each step (views of a single one where they are all the same)."""
+    try:
+        array = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name}: give an array of numbers of shape {form}") from None
+    n_axes = form.count(",") + 1
+    if array.ndim == n_axes and array.size:
+        return np.broadcast_to(array, (n_steps, *array.shape))
+    if array.ndim == n_axes + 1 and len(array) == n_steps and array.size:
+        return array
+    raise InvalidInput(
+        f"{name}: shape {array.shape} is not of the form {form}, with {n_steps} steps before it "
+        "if it changes over time"
+    )
+
+
+def _start_distribution(start: Any, n_places: int) -> Floats:
+    if np.ndim(start) == 0:
+        if whole_number(start, "start", least=0) >= n_places:
+            raise InvalidInput(f"start: {start} is not one of the places 0..{n_places - 1}")
+        return np.asarray(np.arange(n_places) == start, dtype=np.float64)
+    places = np.asarray(start, dtype=np.float64)
+    if places.shape != (n_places,) or not places.min() >= 0.0:
+        raise InvalidInput(f"start: give a place, or one probability for each of {n_places} places")
+    if not abs(places.sum() - 1.0) <= ROW_SUM_TOLERANCE:
+        raise InvalidInput(f"start: probabilities sum to {places.sum()}; divide by the sum")
+    return places
