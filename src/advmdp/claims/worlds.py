@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from advmdp.claims.finding import Finding
+from advmdp.claims.lab import Lab
 from advmdp.learners.mirror import MirrorDescent
 from advmdp.world import families, losses
 from advmdp.world.loss_streams import LossProcess
@@ -39,6 +42,11 @@ def switching_world(
     table = rng.integers(0, 2, mdp.layout.n_rows).astype(np.float64)
     tables: list[Any] = [mdp.layout.pairs(table), mdp.layout.pairs(1.0 - table)]
     return World(mdp, losses.Switching(tables, period), int(rng.integers(2**31)))
+
+
+def seeded(lab: Lab, finding: Finding) -> Finding:
+    """The finding with the seed that everything in it was drawn from."""
+    return replace(finding, instances=f"{finding.instances}; seed {lab.seed}")
 
 
 def shape_name(sizes: Sequence[int], n_actions: int) -> str:
