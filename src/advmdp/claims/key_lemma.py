@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,18 +26,17 @@ from advmdp.claims.lab import Lab
 from advmdp.claims.witness import watch
 from advmdp.claims.worlds import MakeLearner, random_world, seeded, shape_name
 from advmdp.kernels.witness import MISSED, Witness
-from advmdp.layout import Layout
+from advmdp.layout import Floats, Layout
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1
 from advmdp.reports.panels import Panel, Series
-from advmdp.reports.statistics import PowerLaw, power_law
+from advmdp.reports.statistics import power_law
 
 C1 = 4.0 * math.sqrt(2.0)
 C2 = 4.0 * (2.0 * (1.0 + math.sqrt(17.0 / 3.0)) + 14.0 / 3.0)
 """From |P^ - P| <= 2 epsilon, the quadratic inequality of Lemma 8, and N - 1 >= N / 2."""
-ACTIONS = 2
+ACTIONS, DELTA = 2, 0.1
 SMALL = 0.1
 """A factor on the log term with which runs of these sizes are still covered."""
-SCALES = (1.0, SMALL)
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Size:
     short: tuple[int, ...] = (1, 3, 1)
 
 
-QUICK = Size((1000, 4000, 16_000, 64_000), (2, 4, 8), 10_000, 3)
-FULL = Size((10_000, 40_000, 160_000, 640_000, 2_560_000), (2, 4, 8, 16), 100_000, 10)
+QUICK = Size((1000, 4000, 16_000, 64_000), (2, 4, 8), 50_000, 2)
+FULL = Size((10_000, 40_000, 160_000, 640_000, 2_560_000), (2, 4, 8, 16), 400_000, 10)
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,25 @@ class _Point:
     covered: bool
 
 
+@dataclass(frozen=True)
+class _Sweep:
+    """Runs along one axis: a row for each world, a column for each place on the axis."""
+
+    x: Floats
+    points: list[list[_Point]]
+
+    def column_means(self, name: str) -> Floats:
+        table = [[float(getattr(point, name)) for point in row] for row in self.points]
+        means: Floats = np.array(table).mean(axis=0)
+        return means
+
+    @property
+    def last_slope(self) -> float:
+        """The exponent between the last two places: before, the growth has not settled."""
+        rise = np.diff(np.log(self.column_means("total")))
+        return float(rise[-1] / np.diff(np.log(self.x))[-1])
+
+
 def measure(lab: Lab) -> Finding:
     """The claim at the lab's effort."""
     return seeded(lab, examine(QUICK if lab.quick else FULL, lab.rng("key lemma")))
@@ -77,33 +96,33 @@ def examine(
     make: MakeLearner = UOBREPS,
     make_l1: MakeLearner = UOBREPSL1,
 ) -> Finding:
-    """Growth in T and in |X| for both sets, and the bound for the box set."""
+    """Growth in T and in |X| for both sets, in the same worlds, and the bound for the box set."""
+    seeds = rng.integers(2**31, size=size.n_runs)
     makers = {"box": make, "L1": make_l1}
-    in_t, in_x, points = {}, {}, []
-    for scale in SCALES:
-        for name, maker in makers.items():
-            grid = [
-                [_run(size.layers, t, rng, maker, scale) for t in size.horizons]
-                for _ in range(size.n_runs)
-            ]
-            wide = [
-                [_run((1, n, n, 1), size.width_horizon, rng, maker, scale) for n in size.widths]
-                for _ in range(size.n_runs)
-            ]
-            in_t[name, scale], in_x[name, scale] = grid, wide
-            points += [p for row in [*grid, *wide] for p in row] if name == "box" else []
-    points += [_run(size.short, size.horizons[-1], rng, make, 1.0) for _ in range(size.n_runs)]
+    in_t = {
+        (name, scale): _Sweep(
+            np.array(size.horizons, dtype=np.float64),
+            [[_run(size.layers, t, s, maker, scale) for t in size.horizons] for s in seeds],
+        )
+        for scale in (1.0, SMALL)
+        for name, maker in makers.items()
+    }
+    shapes = [(1, n, n, 1) for n in size.widths]
+    in_x = {
+        (name, SMALL): _Sweep(
+            np.array([sum(shape) for shape in shapes], dtype=np.float64),
+            [[_run(shape, size.width_horizon, s, maker, SMALL) for shape in shapes] for s in seeds],
+        )
+        for name, maker in makers.items()
+    }
+    boxes = [in_t["box", 1.0], in_t["box", SMALL], in_x["box", SMALL]]
+    points = [point for sweep in boxes for row in sweep.points for point in row]
+    points += [_run(size.short, size.horizons[-1], s, make, 1.0) for s in seeds]
     telling = [p for p in points if p.covered and p.bound < p.trivial]
-    holds = all(p.total <= p.bound for p in telling)
     share = max((p.total / p.bound for p in telling), default=None)
-    laws_t = {key: _law(np.array(size.horizons), grid) for key, grid in in_t.items()}
-    n_states = np.array([2 * n + 2 for n in size.widths])
-    laws_x = {key: _law(n_states, grid) for key, grid in in_x.items()}
-    last = {key: _last_slope(size.horizons, grid) for key, grid in in_t.items()}
-    constants = [
-        float(np.mean([p.total / p.leading for p in c]))
-        for c in zip(*in_t["box", 1.0], strict=True)
-    ]
+    last = in_t["box", 1.0].points[0][-1]
+    t_slopes = {key: sweep.last_slope for key, sweep in in_t.items()}
+    x_slopes = {key: sweep.last_slope for key, sweep in in_x.items()}
     return Finding(
         claim="key lemma",
         reference="Lemma 4 (lem:key_lemma)",
@@ -113,66 +132,49 @@ def examine(
         ),
         instances=(
             f"{size.n_runs} random worlds each: {shape_name(size.layers, ACTIONS)} with T = "
-            f"{', '.join(f'{t:,}' for t in size.horizons)}; 1,n,n,1 x{ACTIONS} with n = "
-            f"{', '.join(str(n) for n in size.widths)} and T = {size.width_horizon:,}; log term "
-            f"x 1 and {SMALL}; {shape_name(size.short, ACTIONS)} with the last T and x 1"
+            f"{', '.join(f'{t:,}' for t in size.horizons)} and the log term x 1 and {SMALL}; "
+            f"1,n,n,1 x{ACTIONS} with n = {', '.join(str(n) for n in size.widths)}, T = "
+            f"{size.width_horizon:,} and x {SMALL}; {shape_name(size.short, ACTIONS)} with the "
+            "last T and x 1"
         ),
         measured=(
-            f"log term x 1: T^{_slope(laws_t['box', 1.0])}, last step T^{last['box', 1.0]:.2f} (L1 "
-            f"T^{last['L1', 1.0]:.2f}), {constants[-1]:.2f} times L|X| sqrt(|A| T ln); log term x "
-            f"{SMALL}: last step T^{last['box', SMALL]:.2f} (L1 T^{last['L1', SMALL]:.2f}), "
-            f"|X|^{_slope(laws_x['box', SMALL])} (L1 |X|^{_slope(laws_x['L1', SMALL])})"
+            f"at the last step K grows like T^{t_slopes['box', 1.0]:.2f} (x {SMALL}: "
+            f"T^{t_slopes['box', SMALL]:.2f}) and |X|^{x_slopes['box', SMALL]:.2f}; with the L1 "
+            f"set like T^{t_slopes['L1', 1.0]:.2f} (T^{t_slopes['L1', SMALL]:.2f}) and "
+            f"|X|^{x_slopes['L1', SMALL]:.2f}; K is {last.total / last.leading:.2f} times "
+            "L|X| sqrt(|A| T ln(T|X||A|/delta))"
         ),
         bound=(
-            f"T^0.5 and |X|^1 once the leading term rules; with constants it says something for "
-            f"{len(telling)} of {len(points)} runs"
+            "T^0.5 and |X|^1 when the leading term rules; with constants the bound is below the "
+            f"largest possible sum in {len(telling)} of {len(points)} runs"
         ),
         margin=(
             "no run is long enough: the bound with constants exceeds the largest possible sum"
             if share is None
-            else f"at most {share:.0%} of the bound with constants"
+            else f"at most {share:.0%} of the bound with constants in those runs"
         ),
-        verdict=judged(holds, can_fail=bool(telling)),
-        panels=_panels(size, in_t, in_x),
+        verdict=judged(all(p.total <= p.bound for p in telling), can_fail=bool(telling)),
+        panels=(
+            _panel("in T", "T (episodes)", in_t),
+            _panel("in |X|", "|X|", in_x),
+        ),
         data={
             "telling_runs": len(telling),
             "largest_share": share,
-            "constants_of_T": constants,
-            "exponents_T": {_key(k): _numbers(law) for k, law in laws_t.items()},
-            "last_exponents_T": {_key(k): value for k, value in last.items()},
-            "exponents_X": {_key(k): _numbers(law) for k, law in laws_x.items()},
-            "share_of_trivial": {
-                _key(k): [
-                    float(np.mean([p.total / p.trivial for p in c]))
-                    for c in zip(*grid, strict=True)
-                ]
-                for k, grid in in_t.items()
-            },
-            "sums_X": {
-                _key(k): [float(np.mean([p.total for p in c])) for c in zip(*grid, strict=True)]
-                for k, grid in in_x.items()
-            },
+            "in_T": {_name(key): _figures(sweep) for key, sweep in in_t.items()},
+            "in_X": {_name(key): _figures(sweep) for key, sweep in in_x.items()},
         },
     )
 
 
-Key = tuple[str, float]
-Grid = list[list[_Point]]
-
-
 def _run(
-    layers: tuple[int, ...],
-    n_episodes: int,
-    rng: np.random.Generator,
-    make: MakeLearner,
-    scale: float,
+    layers: tuple[int, ...], n_episodes: int, seed: int, make: MakeLearner, scale: float
 ) -> _Point:
-    mdp, losses, seed = random_world(layers, ACTIONS, rng)
+    mdp, losses, run_seed = random_world(layers, ACTIONS, np.random.default_rng(seed))
     layout = mdp.layout
-    learner = make(layout, n_episodes, delta=0.1, log_scale=scale)
-    notes = watch(mdp, losses, learner, n_episodes, seed).last
-    pairs = layout.n_states * ACTIONS
-    log_term = math.log(n_episodes * pairs / 0.1)
+    learner = make(layout, n_episodes, delta=DELTA, log_scale=scale)
+    notes = watch(mdp, losses, learner, n_episodes, run_seed).last
+    log_term = math.log(n_episodes * layout.n_states * ACTIONS / DELTA)
     return _Point(
         total=float(notes.spread.sum()),
         trivial=float(n_episodes * sum(layout.layer_sizes[1:-1])),
@@ -200,49 +202,33 @@ def bound(layout: Layout, log_term: float, notes: Witness) -> float:
     return float(total)
 
 
-def _law(x: np.ndarray[tuple[int], np.dtype[np.int64]], grid: Grid) -> PowerLaw | None:
-    return power_law(x, [[p.total for p in row] for row in grid])
+Sweeps = dict[tuple[str, float], _Sweep]
 
 
-def _last_slope(horizons: tuple[int, ...], grid: Grid) -> float:
-    """The exponent between the last two horizons: the growth has not settled before."""
-    before, after = (float(np.mean([row[i].total for row in grid])) for i in (-2, -1))
-    return math.log(after / before) / math.log(horizons[-1] / horizons[-2])
-
-
-def _key(key: Key) -> str:
+def _name(key: tuple[str, float]) -> str:
     return f"{key[0]}, log term x {key[1]:g}"
 
 
-def _numbers(law: PowerLaw | None) -> list[float] | None:
-    return None if law is None else [float(value) for value in law.exponent[:3]]
+def _figures(sweep: _Sweep) -> dict[str, Any]:
+    totals = [[point.total for point in row] for row in sweep.points]
+    law = power_law(sweep.x, totals)
+    return {
+        "x": sweep.x.tolist(),
+        "K": sweep.column_means("total").tolist(),
+        "largest_possible": sweep.column_means("trivial").tolist(),
+        "leading_term": sweep.column_means("leading").tolist(),
+        "exponent": None if law is None else law.exponent.estimate,
+        "last_exponent": sweep.last_slope,
+    }
 
 
-def _slope(law: PowerLaw | None) -> str:
-    return "?" if law is None else f"{law.exponent.estimate:.2f}"
-
-
-def _panels(size: Size, in_t: dict[Key, Grid], in_x: dict[Key, Grid]) -> tuple[Panel, ...]:
-    wide = np.array([2.0 * n + 2.0 for n in size.widths])
-    parts = (
-        ("in T", "T (episodes)", np.array(size.horizons, dtype=np.float64), in_t),
-        ("in |X|", "|X|", wide, in_x),
-    )
-    panels = []
-    for title, x_label, x, grids in parts:
-        series = []
-        for key, grid in grids.items():
-            mean = np.array(
-                [np.mean([p.total for p in column]) for column in zip(*grid, strict=True)]
-            )
-            series.append(Series(_key(key), _key(key), x, mean))
-            if key == ("box", 1.0):
-                top = np.array(
-                    [np.mean([p.trivial for p in column]) for column in zip(*grid, strict=True)]
-                )
-                series.append(Series("largest possible", "largest possible", x, top))
-        note = "Means over worlds; the largest possible sum leaves every state open."
-        panels.append(
-            Panel(f"Open occupancy {title}", x_label, "K", tuple(series), True, True, note=note)
-        )
-    return tuple(panels)
+def _panel(title: str, x_label: str, sweeps: Sweeps) -> Panel:
+    series = [
+        Series(_name(key), _name(key), sweep.x, sweep.column_means("total"))
+        for key, sweep in sweeps.items()
+    ]
+    any_sweep = next(iter(sweeps.values()))
+    for name, label in (("trivial", "largest possible"), ("leading", "L|X| sqrt(|A| T ln)")):
+        series.append(Series(label, label, any_sweep.x, any_sweep.column_means(name)))
+    note = "Means over worlds; the largest possible sum leaves every state open."
+    return Panel(f"Open occupancy {title}", x_label, "K", tuple(series), True, True, note=note)
