@@ -14,5 +14,10 @@ def test_holds() -> None:
     assert any(found["bare_rejected"] for found in finding.data.values())  # the test has power
 
 
+def test_too_few_runs_are_vacuous() -> None:
+    tiny = implicit_exploration.Size(3, 20)  # could not even refute the estimator without gamma
+    assert implicit_exploration.examine(tiny, rng()).verdict == "vacuous"
+
+
 def test_notices_estimates_without_exploration() -> None:
     assert implicit_exploration.examine(TINY, rng(), LyingExploration).verdict == "fails"

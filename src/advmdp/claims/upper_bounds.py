@@ -83,7 +83,7 @@ def examine(
             f"without coverage ({runs['lost']:.0f} episodes) q_t exceeds u_t by up to "
             f"{runs['truth_lost']:.2f}: the comparison could have failed"
         ),
-        verdict=judged(sound),
+        verdict=judged(sound, can_fail=runs["truth_lost"] > ROUNDING),
         data={"programmes": None if absent else programme, **runs},
     )
 
