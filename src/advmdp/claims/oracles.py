@@ -1,0 +1,162 @@
+"""Other people's solvers for what the package solves by itself; extra ``advmdp[oracles]``.
+
+Each model states a definition and leaves the work to the solver.  All vectors are flat: q over
+entries, the policy over rows.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from advmdp.layout import Floats, Layout
+from advmdp.steps.confidence import BoxSet
+
+REMEDY = "install advmdp[oracles]"
+
+
+def missing(*modules: str) -> str:
+    """What has to be said when a solver is not installed; empty when all are."""
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            return f"not compared with {module}, which is not here: {REMEDY}"
+    return ""
+
+
+def _optimize() -> Any:
+    return importlib.import_module("scipy.optimize")
+
+
+class Incidence(NamedTuple):
+    """Which entries make up q(x, a), and which lead into a state."""
+
+    rows: Floats  # (R, E)
+    inflow: Floats  # (S, E)
+    outflow: Floats  # (S, E)
+
+
+def incidence(layout: Layout) -> Incidence:
+    """0/1 matrices of a layout."""
+    entries = np.arange(layout.n_entries)
+    row = layout.entry_rows()
+    rows = np.zeros((layout.n_rows, layout.n_entries))
+    inflow, outflow = (np.zeros((layout.n_states, layout.n_entries)) for _ in range(2))
+    rows[row, entries] = 1.0
+    inflow[layout.entry_successors(), entries] = 1.0
+    outflow[row // layout.n_actions, entries] = 1.0
+    return Incidence(rows, inflow, outflow)
+
+
+def best_row(values: Floats, lower: Floats, upper: Floats) -> float:
+    """max <p, values> over distributions between the bounds: what GREEDY solves."""
+    box = np.stack([lower, upper], axis=1)
+    answer = _optimize().linprog(-values, A_eq=np.ones((1, len(values))), b_eq=[1.0], bounds=box)
+    return -float(answer.fun)
+
+
+def upper_occupancy(layout: Layout, policy: Floats, box: BoxSet) -> Floats:
+    """max q(x, a) over measures with this policy and a transition in the box, Eq. (UOB)."""
+    rows, inflow, _ = incidence(layout)
+    state_of_row = np.arange(layout.n_rows) // layout.n_actions
+    # q(x, a) = pi(a|x) q(x), where q(x) is the inflow, or 1 in the first state
+    equations = rows - policy[:, None] * inflow[state_of_row]
+    ends = np.where(state_of_row == 0, policy, 0.0)
+    row_mass = rows[layout.entry_rows()]  # q(x, a) of each entry's row
+    eye = np.eye(layout.n_entries)
+    low, high = layout.flat_triples(box.lower), layout.flat_triples(box.upper)
+    sides = np.concatenate([eye - high[:, None] * row_mass, low[:, None] * row_mass - eye])
+    most = np.ones(layout.n_states - 1)
+    for x in range(1, layout.n_states - 1):
+        answer = _optimize().linprog(
+            -inflow[x], A_ub=sides, b_ub=np.zeros(len(sides)), A_eq=equations, b_eq=ends
+        )
+        most[x] = -float(answer.fun)
+    bound: Floats = policy * most[state_of_row]
+    return bound
+
+
+def divergence(q: Floats, weights: Floats) -> float:
+    """D(q || weights), Eq. (KL), with 0 ln 0 = 0."""
+    seen = q > 0.0
+    return float((q[seen] * np.log(q[seen] / weights[seen])).sum() - q.sum() + weights.sum())
+
+
+def conic_projection(layout: Layout, weights: Floats, box: BoxSet) -> Floats:
+    """The projection from its linear constraints, by Clarabel."""
+    cp: Any = importlib.import_module("cvxpy")
+    rows, inflow, outflow = incidence(layout)
+    q: Any = cp.Variable(layout.n_entries, nonneg=True)
+    mass = rows[layout.entry_rows()] @ q
+    low, high = layout.flat_triples(box.lower), layout.flat_triples(box.upper)
+    layers = layout.row_layer[layout.entry_rows()]
+    constraints = [cp.sum(q[layers == k]) == 1 for k in range(layout.n_layers)]
+    constraints += [(inflow - outflow)[1:-1] @ q == 0] if layout.n_states > 2 else []
+    binding = (low > 0.0, high < 1.0)
+    if binding[0].any():
+        constraints.append(q[binding[0]] >= cp.multiply(low[binding[0]], mass[binding[0]]))
+    if binding[1].any():
+        constraints.append(q[binding[1]] <= cp.multiply(high[binding[1]], mass[binding[1]]))
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.kl_div(q, weights))), constraints)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "may be inaccurate" at this tolerance: we look ourselves
+        problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    return np.maximum(np.asarray(q.value, dtype=np.float64), 0.0)
+
+
+class PaperDual(NamedTuple):
+    """The optimum of the dual of Appendix A.1 and the measure that it gives."""
+
+    value: float
+    occupancy: Floats
+
+
+def paper_dual(
+    layout: Layout, weights: Floats, centre: Floats, width: Floats, *, free_beta: bool
+) -> PaperDual:
+    """min of sum_k ln Z_k over mu >= 0 and beta, which is free or, as printed, not negative.
+
+    ``centre`` and ``width`` are P-bar and epsilon of every triple.
+    """
+    row, layer = layout.entry_rows(), layout.row_layer[layout.entry_rows()]
+    rows, inflow, outflow = incidence(layout)
+    flow = (inflow - outflow)[1:-1]  # beta of the first and of the last state is zero
+    log_weights, n = np.log(weights), layout.n_entries
+
+    def at(point: Floats) -> tuple[float, Floats]:
+        plus, minus, beta = point[:n], point[n : 2 * n], point[2 * n :]
+        shared = rows @ ((plus - minus) * centre + (plus + minus) * width)
+        exponent = log_weights + beta @ flow + minus - plus + shared[row]
+        value, q = 0.0, np.zeros(n)
+        for k in range(layout.n_layers):
+            here = layer == k
+            top = exponent[here].max()
+            z = np.exp(exponent[here] - top).sum()
+            value += float(top + np.log(z))
+            q[here] = np.exp(exponent[here] - top) / z
+        return value, q
+
+    def with_slope(point: Floats) -> tuple[float, Floats]:
+        value, q = at(point)
+        mass = (rows @ q)[row]
+        slopes = [mass * (centre + width) - q, q - mass * (centre - width), flow @ q]
+        return value, np.concatenate(slopes)
+
+    ends = [(0.0, None)] * (2 * n) + [(None if free_beta else 0.0, None)] * len(flow)
+    point = np.zeros(2 * n + len(flow))
+    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-16, "gtol": 1e-11, "maxcor": 50}
+    for _ in range(20):  # restarted: its line search sometimes gives up early
+        before = at(point)[0]
+        point = (
+            _optimize()
+            .minimize(with_slope, point, jac=True, bounds=ends, method="L-BFGS-B", options=options)
+            .x
+        )
+        if before - at(point)[0] <= 1e-13:
+            break
+    value, q = at(point)
+    return PaperDual(-layout.n_layers + float(weights.sum()) - value, q)

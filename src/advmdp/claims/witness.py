@@ -1,0 +1,117 @@
+"""Runs with a witness: ``play`` as always, and the sums of the lemmas beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from advmdp.evaluation.run import Run
+from advmdp.kernels.witness import Witness, look_at_set, play_watched
+from advmdp.layout import Layout, Table
+from advmdp.learners.base import CompiledLoop
+from advmdp.learners.mirror import MirrorDescent
+from advmdp.play import play
+from advmdp.world.loss_streams import LossProcess
+from advmdp.world.mdp import LayeredMDP
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A run, the learner after it, and what the witness had noted at each checkpoint."""
+
+    run: Run
+    learner: MirrorDescent
+    notes: dict[int, Witness]
+
+    @property
+    def last(self) -> Witness:
+        """The notes at the end of the run."""
+        return self.notes[max(self.notes)]
+
+
+class _WatchedLearner:
+    """A learner whose compiled loop has a witness."""
+
+    def __init__(self, learner: MirrorDescent, witness: Witness) -> None:
+        self.learner, self.witness = learner, witness
+        self.layout, self.n_episodes = learner.layout, learner.n_episodes
+        self.last_path = learner.last_path
+
+    @property
+    def episodes(self) -> int:
+        return self.learner.episodes
+
+    def policy(self) -> Table:
+        return self.learner.policy()
+
+    def update(self, feedback: Any) -> None:
+        raise NotImplementedError("a watched learner plays in compiled code only")
+
+    def compiled_loop(self) -> CompiledLoop:
+        _, state, finish = self.learner.compiled_loop()
+        return CompiledLoop(play_watched, (*state, self.witness), finish)
+
+
+def watch(
+    mdp: LayeredMDP,
+    losses: LossProcess,
+    learner: MirrorDescent,
+    n_episodes: int,
+    seed: int | np.random.SeedSequence,
+    *,
+    checkpoints: Any = None,
+    bounds: bool = True,
+) -> Watched:
+    """Play a fresh bandit learner with a witness; the run is the same as without one.
+
+    >>> import advmdp as am
+    >>> mdp = am.families.random_mdp((1, 2, 1), 2, seed=0)
+    >>> mean = [np.full((n, 2), 0.5) for n in (1, 2)]
+    >>> watched = watch(mdp, am.losses.Stochastic(mean), am.UOBREPS(mdp.layout, 50), 50, seed=1)
+    >>> watched.last.inverse.shape, int(watched.last.counts[1])  # per layer; sets that missed P
+    ((2,), 0)
+    """
+    witness = new_witness(mdp.layout, bounds)
+    truth, notes = np.array(mdp.flat), {}
+    points = [n_episodes] if checkpoints is None else [*checkpoints, n_episodes]
+
+    def keep(episodes: int, _: object) -> None:
+        if episodes in points:
+            # the set of episode T + 1 was used for q_{T+1}: it belongs to the first T updates
+            look_at_set(mdp.layout.graph(), truth, learner.compiled_loop().state[0], witness)
+            notes[episodes] = _copy(witness)
+
+    run = play(
+        mdp,
+        losses,
+        _WatchedLearner(learner, witness),
+        n_episodes,
+        seed,
+        checkpoints=points,
+        compiled=True,
+        keep=keep,
+    )
+    return Watched(run, learner, notes)
+
+
+def new_witness(layout: Layout, bounds: bool) -> Witness:
+    """Nothing seen yet."""
+    of_rows = ("upper", "lower", "spread", "excess", "bare", "fed")
+    of_layers = ("inverse", "root", "seen_inverse", "seen_root")
+    return Witness(
+        bounds=bounds,
+        **{name: np.zeros(layout.n_rows) for name in of_rows},
+        **{name: np.zeros(layout.n_layers) for name in of_layers},
+        low=np.zeros(layout.n_entries),
+        high=np.ones(layout.n_entries),
+        hedge=np.zeros(2),
+        worst=np.array([-1.0, -1.0, -1.0, 0.0]),
+        counts=np.zeros(6, dtype=np.int64),
+    )
+
+
+def _copy(witness: Witness) -> Witness:
+    arrays = {name: a.copy() for name, a in witness._asdict().items() if name != "bounds"}
+    return Witness(bounds=witness.bounds, **arrays)
