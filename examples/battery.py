@@ -40,8 +40,8 @@ SHEET_WORKS, SHEET_LEAK = 0.95, 0.0  # what the data sheet promises
 # rate was chosen among 1, 4 and 16 times the theory's on the made-up series.
 FULL_INFORMATION = {"eta_scale": 16.0, "log_scale": am.PRACTICAL["uob-reps"]["log_scale"]}
 SHOWN = (
-    *("plan for the first month", "plan for the last week", "UOB-REPS"),
-    "UC-O-REPS, sees all prices",
+    *("UOB-REPS", "UC-O-REPS, sees all prices"),
+    *("plan for the first month", "plan for the last week"),
 )
 
 
