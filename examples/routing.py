@@ -16,6 +16,10 @@ the delay in units of 50 ms, so that  delay = 50 ms * loss.
 
 What one would do otherwise.  Always take the path that is shortest on an empty network; or measure,
 and send along the path that is shortest on the averages so far, all of them or the recent ones.
+
+What was learnt.  It depends on who answers faster.  If queues build up before the next routing
+table, one best path is always the congested one, and the spread of UOB-REPS wins; if queues are
+slow, planning again on recent averages is better, and UOB-REPS no worse than it was.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from shared import Diary, Replanner, Scripted, draw_lines, dress, new_figure, run_script
+from shared import Diary, Replanner, Scripted, draw_lines, dress, natural, new_figure, run_script
 
 import advmdp as am
 from advmdp.evaluation.comparator import best_fixed_policy
@@ -186,7 +190,7 @@ def main(arguments: list[str] | None = None) -> Outcome:
     parser = argparse.ArgumentParser(description="Routing while the congestion changes.")
     parser.add_argument("--packets", type=int, default=6000)
     parser.add_argument("--output", default="results/routing.png")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=natural, default=0)
     options = parser.parse_args(arguments)
     target = checked_figure_path(options.output, "output")
     if options.packets < STRETCHES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -178,11 +179,11 @@ def draw_lines(axes: Axes, x: Any, lines: Mapping[str, Any], *, named: bool = Tr
         )
 
 
-def block_means(values: Any, n_blocks: int) -> tuple[Any, Any]:
-    """The middle and the mean of equal stretches of a long series."""
-    edges = np.unique(np.linspace(0, len(values), n_blocks + 1).astype(int))
-    sums = np.add.reduceat(np.asarray(values), edges[:-1])
-    return (edges[1:] + edges[:-1]) / 2, sums / np.diff(edges)
+def natural(text: str) -> int:
+    """The type of ``--seed`` for argparse."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+    return int(text)
 
 
 def run_script(main: Callable[[], Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import doctest
 import subprocess
 import sys
 from functools import cache
@@ -76,6 +77,10 @@ def test_money_is_what_the_trades_on_the_path_cost() -> None:
                 elif action == battery.DISCHARGE and charge > 0:
                     cash += price
             assert cash == pytest.approx(trading.realised[name][day], abs=1e-9)
+
+
+def test_the_docstrings_example() -> None:
+    assert doctest.testmod(battery) == (0, 1)
 
 
 def test_losses_map_back_to_money() -> None:
@@ -179,6 +184,6 @@ def test_the_command_line_refuses_in_one_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith(f"error: {path}: cannot be read as CSV")
     assert done.stderr.count("\n") == 1
-    for wrong in (["--days", "28", *output], ["--laps", "0", *output], ["--output", "a.jpg"]):
-        with pytest.raises(InvalidInput):
-            battery.main(wrong)
+    for wrong in (["--days", "28"], ["--days", "-5"], ["--laps", "0"], ["--output", "a.jpg"]):
+        with pytest.raises(InvalidInput, match=wrong[0].removeprefix("--")):
+            battery.main([*output, *wrong])
