@@ -20,7 +20,7 @@ from advmdp.learners.base import CompiledLoop, Steps, check_full_information, ch
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.tuning import checked_horizon
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition, L1Set
-from advmdp.steps.occupancy import join
+from advmdp.steps.occupancy import joined
 from advmdp.steps.workspace import (
     all_transitions,
     is_wide,
@@ -154,7 +154,7 @@ class MirrorDescent(CompiledLearner):
 
     def occupancy(self) -> Table:
         """q_t of the coming episode, a triple table."""
-        return self.layout.triples(join(self.layout, *self._state.measure))
+        return joined(self.layout, self._graph, self._state.measure)
 
     def confidence_set(self) -> ConfidenceSet:
         """A copy of the set of the coming episode."""
