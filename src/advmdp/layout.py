@@ -128,6 +128,13 @@ class Layout:
             successor=self.successor.astype(np.uint32),
         )
 
+    def lines(self) -> Graph:
+        """A row for each state, to hold the sum of its actions; without entries when sparse."""
+        if not self.is_dense:
+            nothing = np.zeros(self.n_states, dtype=np.uint32)
+            return self.graph()._replace(n_actions=1, row_start=nothing)
+        return Layout(self.layer_sizes, 1).graph()
+
     # ------------------------------------------------------------------ places and names
 
     def layer_rows(self, k: int) -> slice:

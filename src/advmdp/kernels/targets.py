@@ -73,6 +73,20 @@ def _compile(function: F, *, inline: bool) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
+def machine_code(compiled: F, *arguments: object) -> F:
+    """What ``compiled`` runs for arguments of exactly these types.
+
+    In every call numba looks up the type of every array in every bundle: 8 microseconds for a
+    projection, half a microsecond without.  Whoever calls the machine code itself promises that
+    the types never change.
+    """
+    from numba import typeof
+
+    if not hasattr(compiled, "compile"):  # numba is switched off
+        return compiled
+    return compiled.compile(tuple(map(typeof, arguments)))  # type: ignore[no-any-return]
+
+
 def _stamp_cache(cache: Any) -> None:
     from numba.core.caching import IndexDataCacheFile
 

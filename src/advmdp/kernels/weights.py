@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 
-from .dual import IMPLICIT, LARGEST, SMALLEST, Measure
+from .dual import Measure
 from .graph import (
     Floats,
     Graph,
     layer_begin,
     layer_end,
     n_layers,
-    place,
     row_begin,
+    row_scale,
     row_size,
 )
+from .pool import note_all_rows
 from .projection import Solver, project
 from .rows import FIXED, TransitionSet
 from .signed import TINY, from_log, linear
 from .targets import kernel, leaf
+
+ORDINARY = 1e-50  # weights between these two need no logarithms: their ratios are above TINY
+LARGE = 1e150
 
 
 @leaf
@@ -26,14 +30,13 @@ def row_total(graph: Graph, r: int, weights: Floats) -> float:
     """The sum of a row, or -1 when it, or a share of it, is better held as a logarithm."""
     begin = row_begin(graph, r)
     total = 0.0
-    smallest = math.inf
+    small = 0  # counted, because a minimum would not become vector instructions
     for j in range(row_size(graph, r)):
         value = weights[begin + j]
         total += value
-        smallest = min(smallest, value)
+        small += value < ORDINARY
     # a weight that is not a number spoils the total, so it does not pass either
-    ordinary = SMALLEST < total < LARGEST and smallest >= TINY * total
-    return total if ordinary else -1.0
+    return total if small == 0 and total < LARGE else -1.0
 
 
 @leaf
@@ -54,10 +57,7 @@ def load_layer(
         shrink = 1.0 / here
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             measure.policy[r] = totals[r] * shrink
-            normalise = 1.0 / totals[r]
-            begin = row_begin(graph, r)
-            for j in range(row_size(graph, r)):
-                measure.chance[begin + j] = weights[begin + j] * normalise
+            row_scale(graph, r, weights, 1.0 / totals[r], measure.chance)
         measure.mass[x] = here
         layer += here
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
@@ -163,9 +163,7 @@ def join(graph: Graph, measure: Measure, out: Floats) -> None:
     """out = q = mass * policy * chance over entries."""
     for r in range(measure.policy.shape[0]):
         flow = linear(measure.mass[r // graph.n_actions]) * linear(measure.policy[r])
-        begin = place(row_begin(graph, r))
-        for j in range(row_size(graph, r)):
-            out[begin + j] = flow * linear(measure.chance[begin + j])
+        row_scale(graph, r, measure.chance, flow, out)
 
 
 @kernel
@@ -182,9 +180,8 @@ def project_weights(
     Returns whether that is certified (if not, only ``measure`` is loaded), and what
     ``load_weights`` returned.
     """
-    for r in range(solver.dual.holding.shape[0]):
-        solver.dual.holding[r] = IMPLICIT
     cost = load_weights(graph, table, rows, measure, solver.dual.gain)
+    note_all_rows(graph, measure, rows, solver.dual)
     certified = cost == cost and project(graph, measure, rows, solver, wide, None)
     if certified:
         join(graph, measure, table)

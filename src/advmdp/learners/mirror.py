@@ -29,6 +29,8 @@ from advmdp.steps.workspace import (
     no_visits,
 )
 
+_GUESSES = ("holding", "scale", "tight")
+
 
 class MirrorDescent(CompiledLearner):
     """An occupancy measure moved by KL mirror descent over a set of transitions.
@@ -41,8 +43,8 @@ class MirrorDescent(CompiledLearner):
     scratch = (
         *("solver.vectors", "solver.blocks", "reach", "old_policy"),
         *(f"visits.{name}" for name in Visits._fields if name.startswith("old_")),
-        # holding and scale are first guesses of the next projection: kept, for identical bits
-        *(f"solver.dual.{name}" for name in Dual._fields if name not in ("holding", "scale")),
+        # these are first guesses of the next projection: kept, for identical bits
+        *(f"solver.dual.{name}" for name in Dual._fields if name not in _GUESSES),
     )
     _state: kernel.Learner
 

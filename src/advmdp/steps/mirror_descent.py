@@ -8,6 +8,7 @@ feasible, and its duality gap says how far from optimal it can be.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +16,14 @@ import numpy as np
 
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels import projection as kernel
+from advmdp.kernels.targets import machine_code
 from advmdp.kernels.weights import join, project_weights
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.workspace import is_wide, new_measure, new_solver
+
+# Of ``project_weights``: all its arrays are made in this package, so their types never change.
+_MACHINE_CODE: dict[bool | None, Callable[..., tuple[bool, float]]] = {}
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,10 @@ class Projector:
             raise InvalidInput("project: the set belongs to another layout; build both on one")
         table = layout.gather_triples(weights, "weights")
         rows, wide = confidence.rows, self._wide
-        certified, cost = project_weights(graph, table, measure, rows, solver, wide)
+        arguments = (graph, table, measure, rows, solver, wide)
+        if wide not in _MACHINE_CODE:
+            _MACHINE_CODE[wide] = machine_code(project_weights, *arguments)
+        certified, cost = _MACHINE_CODE[wide](*arguments)
         if not certified:
             _refuse_improper(layout, table)
             certified = kernel.project(graph, measure, rows, solver, wide, True)
