@@ -93,6 +93,9 @@ class Layout:
         self.row_layer = np.repeat(
             np.arange(self.n_layers), [n * self.n_actions for n in self.layer_sizes[:-1]]
         )
+        # of the arrays of triple tables, and where each lies in a flat vector
+        self._shapes = [(n, self.n_actions, m) for n, m in pairwise(self.layer_sizes)]
+        self._slices = [self.layer_entries(k) for k in range(self.n_layers)]
 
     # ------------------------------------------------------------------ construction
 
@@ -135,6 +138,13 @@ class Layout:
             scattered=scattered.astype(np.uint8),
             successor=self.successor.astype(np.uint32),
         )
+
+    def lines(self) -> Graph:
+        """A row for each state, to hold the sum of its actions; without entries when sparse."""
+        if not self.is_dense:
+            nothing = np.zeros(self.n_states, dtype=np.uint32)
+            return self.graph()._replace(n_actions=1, row_start=nothing)
+        return Layout(self.layer_sizes, 1).graph()
 
     # ------------------------------------------------------------------ places and names
 
@@ -218,22 +228,24 @@ class Layout:
         """
         return self._flatten(table, name, pairs=False)
 
+    def gather_triples(self, table: Any, name: str = "table") -> Floats:
+        """``flat_triples`` without the look at the values themselves."""
+        return self._gather(table, name, pairs=False)
+
     def pairs(self, flat: Floats) -> Table:
         """A flat vector over rows as a pair table (views)."""
         return [flat[self.layer_rows(k)].reshape(-1, self.n_actions) for k in range(self.n_layers)]
 
     def triples(self, flat: Floats) -> Table:
         """A flat vector over entries as a triple table; zero outside the declared support."""
+        parts = zip(self._slices, self._shapes, strict=True)
+        if self.is_dense:
+            return [flat[entries].reshape(shape) for entries, shape in parts]
         tables = []
-        for k in range(self.n_layers):
-            shape = (self.layer_sizes[k] * self.n_actions, self.layer_sizes[k + 1])
-            entries = self.layer_entries(k)
-            if self.is_dense:
-                dense = flat[entries].reshape(shape)
-            else:
-                dense = np.zeros(shape, dtype=flat.dtype)
-                dense[self._sparse_index(k)] = flat[entries]
-            tables.append(dense.reshape(-1, self.n_actions, shape[1]))
+        for k, (entries, shape) in enumerate(parts):
+            dense = np.zeros(shape, dtype=flat.dtype)
+            dense.reshape(-1, shape[2])[self._sparse_index(k)] = flat[entries]
+            tables.append(dense)
         return tables
 
     def _sparse_index(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -242,18 +254,7 @@ class Layout:
         return row, self.successor[entries] - int(self.layer_start[k + 1])
 
     def _flatten(self, table: Any, name: str, *, pairs: bool) -> Floats:
-        size = self.n_rows if pairs else self.n_entries
-        if isinstance(table, np.ndarray) and table.ndim == 1 and table.dtype != object:
-            if table.shape != (size,):
-                raise InvalidInput(f"{name}: a flat vector needs {size} values, got {table.size}")
-            flat = table.astype(np.float64)
-        else:
-            if not isinstance(table, Sequence | np.ndarray) or len(table) != self.n_layers:
-                raise InvalidInput(
-                    f"{name}: give a list of {self.n_layers} arrays, one per layer but the last"
-                )
-            parts = [self._layer_part(table[k], k, name, pairs) for k in range(self.n_layers)]
-            flat = np.concatenate(parts)
+        flat = self._gather(table, name, pairs=pairs)
         if not np.isfinite(flat).all():
             place = int(np.flatnonzero(~np.isfinite(flat))[0])
             row = place if pairs else int(np.searchsorted(self.row_start, place, "right")) - 1
@@ -262,15 +263,29 @@ class Layout:
             )
         return flat
 
-    def _layer_part(self, array: Any, k: int, name: str, pairs: bool) -> Floats:
+    def _gather(self, table: Any, name: str, *, pairs: bool) -> Floats:
+        size = self.n_rows if pairs else self.n_entries
+        if isinstance(table, np.ndarray) and table.ndim == 1 and table.dtype != object:
+            if table.shape != (size,):
+                raise InvalidInput(f"{name}: a flat vector needs {size} values, got {table.size}")
+            return table.astype(np.float64)
+        if not isinstance(table, Sequence | np.ndarray) or len(table) != self.n_layers:
+            raise InvalidInput(
+                f"{name}: give a list of {self.n_layers} arrays, one per layer but the last"
+            )
+        parts = [self._layer_part(table[k], k, name, pairs) for k in range(self.n_layers)]
+        return np.concatenate(parts, axis=None)
+
+    def _layer_part(self, given: Any, k: int, name: str, pairs: bool) -> Floats:
         try:
-            array = np.asarray(array, dtype=np.float64)
+            array: Floats = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError):
             raise InvalidInput(f"{name}: layer {k} is not an array of numbers") from None
-        shape: tuple[int, ...] = (self.layer_sizes[k], self.n_actions)
+        shape: tuple[int, ...] = self._shapes[k][:2] if pairs else self._shapes[k]
+        if self.is_dense and array.shape == shape:
+            return array
         declared: tuple[int, ...] = (self.declared_sizes[k], self.n_actions)
         if not pairs:
-            shape += (self.layer_sizes[k + 1],)
             declared += (self.declared_sizes[k + 1],)
         if array.shape == declared and declared != shape:
             array = array[self.original_state[k]]
@@ -278,8 +293,8 @@ class Layout:
                 array = array[:, :, self.original_state[k + 1]]
         if array.shape != shape:
             raise InvalidInput(f"{name}: layer {k} has shape {array.shape}, expected {declared}")
-        if pairs or self.is_dense:
-            return np.ravel(array)
+        if pairs:
+            return array
         rows = array.reshape(-1, shape[2])
         index = self._sparse_index(k)
         outside = rows.copy()

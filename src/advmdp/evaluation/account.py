@@ -88,7 +88,7 @@ def take_stock(mdp: LayeredMDP, ledger: Ledger) -> tuple[Checkpoint, Comparator]
     """The account now, against the best fixed policy of the losses so far."""
     best = best_fixed_policy(mdp, ledger.total)
     sums = ledger.sums
-    best_fed = float(best.occupancy @ ledger.fed)
+    best_fed = float(np.sum(best.occupancy * ledger.fed))  # not by BLAS, whose threads split sums
     terms = (
         float(sums[EXPECTED] - sums[BELIEVED]),
         float(sums[BELIEVED] - sums[FED]),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from .dual import IMPLICIT, WRITTEN, Dual, Measure
+from .dual import IMPLICIT, POOLED, WRITTEN, Dual, Measure
 from .graph import (
     Floats,
     Graph,
@@ -64,7 +64,13 @@ def add_couplings(
             coupling[line + j] = dual.mobile[x] * dual.inflow[place(there) + j]
         if dual.lift[x] > 0.0:
             continue  # held up by a floor: its flow does not react to its own beta
+        pooled = place(row_begin(dual.pool.lines, x))
+        for j in range(row_size(dual.pool.lines, x)):
+            flow = dual.pool.lead[x] * dual.pool.table[pooled + j] * dual.tilt[place(there) + j]
+            coupling[line + j] -= flow
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            if dual.holding[r] == POOLED:
+                continue
             begin = row_begin(graph, r)
             size = row_size(graph, r)
             m = dual.row_mass[r]
@@ -166,7 +172,8 @@ def assemble(
                     diagonal[line + j] -= dual.inflow[there + i] * dual.inflow[place(there) + j]
                 diagonal[line + i] += dual.free_inflow[there + i]
             for r in range(here * graph.n_actions, there * graph.n_actions):
-                if dual.holding[r] != IMPLICIT and dual.row_mass[r] > 0.0:
+                is_free = dual.holding[r] == IMPLICIT or dual.holding[r] == POOLED
+                if not is_free and dual.row_mass[r] > 0.0:
                     add_row_curvature(graph, r, measure, dual, there, diagonal, at, width)
 
 
@@ -190,27 +197,15 @@ def factor_block(block: Floats, at: int, n: int) -> None:
 
 
 @kernel
-def solve_blocks(
-    graph: Graph, gradient: Floats, diagonal: Floats, coupling: Floats, direction: Floats
-) -> None:
-    """direction = -Hessian^{-1} gradient, by block elimination from the first layer to the last."""
+def factor_blocks(graph: Graph, diagonal: Floats, coupling: Floats) -> None:
+    """Block elimination from the first layer to the last, in place: D = L L^T and L^{-1} C."""
     last = n_layers(graph) - 1
     at = 0
     off = 0
-    for x in range(direction.shape[0]):
-        direction[x] = -gradient[x]
     for k in range(1, last + 1):
-        here = layer_begin(graph, k)
-        there = layer_begin(graph, k + 1)
-        n = there - here
-        width = layer_end(graph, k + 1) - there
+        n = layer_end(graph, k) - layer_begin(graph, k)
+        width = layer_end(graph, k + 1) - layer_begin(graph, k + 1)
         factor_block(diagonal, at, n)
-        for i in range(n):
-            line = place(at + i * n)
-            total = direction[here + i]
-            for t in range(i):
-                total -= diagonal[line + t] * direction[place(here) + t]
-            direction[here + i] = total / diagonal[line + i]
         if k < last:
             below = at + n * n
             for i in range(n):
@@ -228,7 +223,37 @@ def solve_blocks(
                     target = place(below + y * width)
                     for j in range(y + 1):
                         diagonal[target + j] -= pull * coupling[line + j]
-                    direction[there + y] -= pull * direction[here + i]
+            off += n * width
+        at += n * n
+
+
+@kernel
+def solve_blocks(
+    graph: Graph, gradient: Floats, diagonal: Floats, coupling: Floats, direction: Floats
+) -> None:
+    """direction = -Hessian^{-1} gradient, with the factors that ``factor_blocks`` left."""
+    last = n_layers(graph) - 1
+    at = 0
+    off = 0
+    for x in range(direction.shape[0]):
+        direction[x] = -gradient[x]
+    for k in range(1, last + 1):
+        here = layer_begin(graph, k)
+        there = layer_begin(graph, k + 1)
+        n = there - here
+        width = layer_end(graph, k + 1) - there
+        for i in range(n):
+            line = place(at + i * n)
+            total = direction[here + i]
+            for t in range(i):
+                total -= diagonal[line + t] * direction[place(here) + t]
+            direction[here + i] = total / diagonal[line + i]
+        if k < last:
+            for i in range(n):
+                line = place(off + i * width)
+                pull = direction[here + i]
+                for j in range(width):
+                    direction[place(there) + j] -= pull * coupling[line + j]
             off += n * width
         at += n * n
     for back in range(1, last + 1):

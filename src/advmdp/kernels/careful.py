@@ -75,7 +75,7 @@ def careful_box(
     c = box_scale(begin, size, work, rows, 1.0)
     if not (0.0 < c < math.inf):
         c = 1.0
-    free = clip_box(begin, size, work, group, rows, c)
+    free, _, _ = clip_box(begin, size, work, group, rows, c)
     return log_scale + math.log(c), free
 
 

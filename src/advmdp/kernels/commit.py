@@ -4,70 +4,99 @@ from __future__ import annotations
 
 import math
 
-from .dual import CONSTANT, IMPLICIT, WRITTEN, Dual, Measure, write_weights
+from .dual import CONSTANT, IMPLICIT, POOLED, WRITTEN, Dual, Measure, weigh_row
 from .flow import forward
-from .graph import Graph, gather, int64, row_begin, row_size
-from .signed import TINY, from_log, logarithm
+from .graph import (
+    Graph,
+    gather,
+    int64,
+    layer_begin,
+    layer_end,
+    n_layers,
+    row_begin,
+    row_dot_and_low,
+    row_scale,
+    row_size,
+    row_tilt,
+)
+from .pool import note_tightness, widest_tilt
+from .rows import BOX, TransitionSet
+from .signed import TINY, from_log, linear, logarithm
 from .targets import kernel, leaf
 
 
 @leaf
-def commit_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
-    """Replace p~ by p_beta."""
+def commit_tiny(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
+    """Entries of ``work`` that are too small for it as logarithms."""
+    begin = row_begin(graph, r)
+    gather(graph, r, dual.beta, dual.near)
+    for j in range(row_size(graph, r)):
+        e = begin + j
+        if dual.work[e] < TINY:
+            log_value = logarithm(measure.chance[e]) + dual.near[j]
+            if dual.holding[r] == IMPLICIT:
+                dual.work[e] = from_log(log_value + math.log(dual.scale[r]))
+            elif dual.group[e] > 0:
+                log_scale = dual.log_scale[2 * r + int64(dual.group[e]) - 1]
+                dual.work[e] = from_log(log_value + log_scale)
+
+
+@leaf
+def commit_row(graph: Graph, r: int, x: int, measure: Measure, dual: Dual) -> None:
+    """Replace p~ by p_beta, and find the share of a pooled row."""
     if dual.holding[r] == CONSTANT:
         return
     begin = row_begin(graph, r)
     size = row_size(graph, r)
-    log_scale = 0.0
-    if dual.holding[r] == IMPLICIT:
-        gather(graph, r, dual.tilt, dual.near)
-        smallest = math.inf
-        for j in range(size):
-            smallest = min(smallest, measure.chance[begin + j] * dual.near[j])
-        if smallest * dual.scale[r] >= TINY:  # the common case: nothing is or gets tiny
-            for j in range(size):
-                measure.chance[begin + j] *= dual.scale[r] * dual.near[j]
+    if dual.holding[r] != WRITTEN:
+        # tilts are at most one, so what is not tiny before it is scaled is not so after it either
+        growth, tiny = row_dot_and_low(graph, r, measure.chance, dual.tilt, TINY)
+        if dual.holding[r] == POOLED:
+            dual.scale[r] = 1.0 / growth
+            dual.share[r] = linear(measure.policy[r]) * growth / dual.total[x]
+            dual.holding[r] = IMPLICIT
+        if tiny == 0:
+            row_tilt(graph, r, dual.tilt, dual.scale[r], measure.chance)
             return
-        for j in range(size):
-            dual.near[j] *= dual.scale[r]
-        write_weights(begin, size, measure.chance, dual.near, dual.work)
+        weigh_row(graph, r, measure.chance, dual.tilt, dual.work)
+        row_scale(graph, r, dual.work, dual.scale[r], dual.work)
     tiny = 0
     for j in range(size):
         tiny += dual.work[begin + j] < TINY
     if tiny > 0:
-        gather(graph, r, dual.beta, dual.near)
-        if dual.holding[r] == IMPLICIT:
-            log_scale = math.log(dual.scale[r])
-        for j in range(size):
-            e = begin + j
-            if dual.work[e] < TINY:
-                log_value = logarithm(measure.chance[e]) + dual.near[j]
-                if dual.holding[r] == IMPLICIT:
-                    dual.work[e] = from_log(log_value + log_scale)
-                elif dual.group[e] > 0:
-                    log_scale = dual.log_scale[2 * r + int64(dual.group[e]) - 1]
-                    dual.work[e] = from_log(log_value + log_scale)
+        commit_tiny(graph, r, measure, dual)
     for j in range(size):
         measure.chance[begin + j] = dual.work[begin + j]
 
 
+@leaf
+def commit_choice(r: int, x: int, measure: Measure, dual: Dual) -> None:
+    """Replace pi~ by the policy of the solution."""
+    if dual.share[r] >= TINY:
+        measure.policy[r] = dual.share[r]
+    else:
+        gain = -math.log(dual.scale[r]) if dual.holding[r] == IMPLICIT else dual.gain[r]
+        log_total = math.log(dual.total[x]) if dual.total[x] > 0.0 else dual.log_total[x]
+        measure.policy[r] = from_log(logarithm(measure.policy[r]) + gain - log_total)
+
+
 @kernel
-def commit(graph: Graph, measure: Measure, dual: Dual) -> float:
+def commit(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> float:
     """Make the projection the new measure, exactly in the set; returns the duality gap.
 
     With q the measure of (p_beta, pi) and o the outflow of the dual solution, the gap
     D(q || q~) - dual value telescopes to  sum over states of  q(x) ln(q(x) / o(x)).
     """
-    for r in range(measure.policy.shape[0]):
-        if dual.share[r] >= TINY:
-            measure.policy[r] = dual.share[r]
-        else:
-            gain = -math.log(dual.scale[r]) if dual.holding[r] == IMPLICIT else dual.gain[r]
-            total = dual.log_total[r // graph.n_actions]
-            measure.policy[r] = from_log(logarithm(measure.policy[r]) + gain - total)
-        commit_row(graph, r, measure, dual)
-        if dual.holding[r] == WRITTEN:
-            dual.scale[r] = 1.0
+    for k in range(n_layers(graph)):
+        widest = widest_tilt(graph, k + 1, dual)
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                commit_row(graph, r, x, measure, dual)
+                commit_choice(r, x, measure, dual)
+                if dual.holding[r] == WRITTEN:
+                    dual.scale[r] = 1.0
+                if rows.kind[r] == BOX:
+                    note_tightness(graph, r, measure, rows, dual, widest)
     forward(graph, measure.chance, measure.policy, measure.mass)
     gap = 0.0
     for x in range(measure.mass.shape[0] - 1):

@@ -27,18 +27,17 @@ class Vectors(NamedTuple):
     residual: Floats
     search: Floats
     product: Floats
+    easing: Floats  # the preconditioner: one over the flow through each state
     tilted: Floats
     sums: Floats
 
 
 @kernel
-def preconditioned_norm(dual: Dual, residual: Floats) -> float:
+def preconditioned_norm(easing: Floats, residual: Floats) -> float:
     """residual^T D^{-1} residual."""
     total = 0.0
     for x in range(residual.shape[0]):
-        flow = dual.inflow[x] + dual.outflow[x]
-        if flow > EMPTY:
-            total += residual[x] * (residual[x] / flow)
+        total += residual[x] * (easing[x] * residual[x])
     return total
 
 
@@ -71,8 +70,9 @@ def conjugate_direction(
     remove_gauge(graph, dual, vectors.residual)
     for x in range(n):
         flow = dual.inflow[x] + dual.outflow[x]
-        vectors.search[x] = vectors.residual[x] / flow if flow > EMPTY else 0.0
-    square = preconditioned_norm(dual, vectors.residual)
+        vectors.easing[x] = 1.0 / flow if flow > EMPTY else 0.0
+        vectors.search[x] = vectors.easing[x] * vectors.residual[x]
+    square = preconditioned_norm(vectors.easing, vectors.residual)
     target = max(square * min(square, 0.01), floor * floor)
     for step in range(max_steps):
         if not (square > target):
@@ -93,9 +93,9 @@ def conjugate_direction(
         # the first and the last layer carry no variable
         vectors.residual[0] = 0.0
         vectors.residual[n - 1] = 0.0
-        square = preconditioned_norm(dual, vectors.residual)
+        square = preconditioned_norm(vectors.easing, vectors.residual)
+        keep = square / before
         for x in range(n):
-            flow = dual.inflow[x] + dual.outflow[x]
-            again = vectors.residual[x] / flow if flow > EMPTY else 0.0
-            vectors.search[x] = again + (square / before) * vectors.search[x]
+            again = vectors.easing[x] * vectors.residual[x]
+            vectors.search[x] = again + keep * vectors.search[x]
     return max_steps

@@ -18,9 +18,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .ball import ball_distance, ball_scale, clip_ball, floor_scale
 from .careful import careful_ball, careful_box, careful_simplex
-from .graph import Floats, Graph, gather, int64, place, row_begin, row_dot, row_size, successor_of
+from .graph import Floats, Graph, gather, int64, row_begin, row_dot, row_size, successor_of
 from .rows import (
     BALL,
     BOX,
@@ -38,6 +41,7 @@ from .targets import kernel, leaf
 IMPLICIT = 0  # scale * p~ * tilt
 WRITTEN = 1  # in work, with groups
 CONSTANT = 2  # p~ itself, whatever beta
+POOLED = 3  # as IMPLICIT, but together with the other free rows of its state (kernels/pool)
 
 # Entries below signed.TINY = 1e-200 weigh nothing on the fast path.  That is right as long as what
 # is left weighs at least this much; otherwise the evaluation is done again in logarithms.
@@ -51,6 +55,17 @@ class Measure(NamedTuple):
     chance: Floats  # (E,) P^q(x' | x, a)
     policy: Floats  # (R,) pi^q(a | x)
     mass: Floats  # (S,) q(x)
+
+
+class Pool(NamedTuple):
+    """The free rows of every state as one line, see ``kernels/pool``."""
+
+    lines: Graph  # a line for each state, as rows of a layout with one action
+    table: Floats  # C(x, x'), without the tilt
+    lead: Floats  # (S,) what a line is multiplied with, next to the tilt, to give flows
+    mass: Floats  # (S,) the flow through the line
+    tight: Floats  # (S,) the tightest row of the line
+    others: NDArray[np.int64]  # (S,) how many rows of the state are not in the line
 
 
 class Dual(NamedTuple):
@@ -68,15 +83,18 @@ class Dual(NamedTuple):
     gain: Floats  # (R,) value of the row oracle; only meaningful for rows that are not implicit
     scale: Floats  # (R,) c of an implicit row, and the first guess for a written one
     holding: Marks  # (R,)
+    tight: Floats  # (R,) at most one over the factor that takes p~ to a bound of its box
     group_mass: Floats  # (2 R,) masses of groups 1 and 2 of written rows
     log_scale: Floats  # (2 R,) logarithms of their scales
     work: Floats  # (E,) p_beta of written rows
     group: Marks  # (E,)
-    log_total: Floats  # (S,) ln of the sum over actions of pi~ e^gain
+    total: Floats  # (S,) the sum over actions of pi~ e^gain
+    log_total: Floats  # (S,) its logarithm, on the safe path
     free_sum: Floats  # (S,) accumulators of the layer sweep
     other_sum: Floats  # (S,)
     near: Floats  # (widest row,) scratch: a state vector along one row
     together: Floats  # (widest row,) scratch: the entries of one group
+    pool: Pool
 
 
 @leaf
@@ -99,11 +117,17 @@ def stays_free(graph: Graph, r: int, chance: Floats, dual: Dual, rows: Transitio
 
 
 @leaf
-def write_weights(begin: int, size: int, chance: Floats, near: Floats, work: Floats) -> None:
-    """work = p~ e^beta, with e^beta gathered in ``near``."""
-    begin = place(begin)
-    for j in range(size):
-        work[begin + j] = linear(chance[begin + j]) * near[j]
+def weigh_row(graph: Graph, r: int, table: Floats, vector: Floats, out: Floats) -> None:
+    """Write ``table * vector[successor]`` to ``out``."""
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    if graph.scattered[r]:
+        for j in range(size):
+            out[begin + j] = linear(table[begin + j]) * vector[successor_of(graph, r, j)]
+    else:
+        first = int64(graph.first[r])
+        for j in range(size):
+            out[begin + j] = linear(table[begin + j]) * vector[first + j]
 
 
 @kernel
@@ -176,15 +200,17 @@ def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual:
         dual.scale[r] = 1.0 / total
         if kind == BOX and stays_free(graph, r, measure.chance, dual, rows):
             return total
-    gather(graph, r, dual.tilt, dual.near)
-    write_weights(begin, size, measure.chance, dual.near, dual.work)
+    weigh_row(graph, r, measure.chance, dual.tilt, dual.work)
     if kind == BOX:
         c = box_scale(begin, size, dual.work, rows, dual.scale[r])
         if not (SMALLEST < c < LARGEST):
             return -1.0
         dual.scale[r] = c
-        free = clip_box(begin, size, dual.work, dual.group, rows, c)
+        free, bend, far = clip_box(begin, size, dual.work, dual.group, rows, c)
         set_groups(dual, r, math.log(c), free, 0.0, 0.0)
+        if far == 0:
+            dual.gain[r] = bend - dual.log_scale[2 * r]
+            return math.exp(dual.gain[r])
     else:
         half = 0.5 * rows.width[r]
         floor = rows.slack[r]

@@ -7,6 +7,7 @@ import math
 from .dual import (
     CONSTANT,
     IMPLICIT,
+    POOLED,
     SMALLEST,
     WRITTEN,
     Dual,
@@ -29,6 +30,7 @@ from .graph import (
     row_size,
     successor_of,
 )
+from .pool import sift_layer
 from .rows import SIMPLEX, TransitionSet
 from .signed import linear, logarithm
 from .state_floor import no_floor, push_flows, raise_states
@@ -39,12 +41,18 @@ from .targets import kernel, leaf
 def sweep_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dual: Dual) -> float:
     """Row oracles and flows of layer k; returns Z_k, or NaN if floats cannot hold it."""
     z = 0.0
+    pool = dual.pool
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
         if not (dual.tilt[x] > SMALLEST):
             return math.nan
         factor = linear(measure.mass[x]) / dual.tilt[x]
-        total = 0.0
-        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        total = row_dot_and_add(pool.lines, x, pool.table, dual.tilt, factor, dual.free_sum)
+        pool.lead[x] = factor
+        pool.mass[x] = factor * total
+        stop = (x + 1) * graph.n_actions if pool.others[x] > 0 else 0
+        for r in range(x * graph.n_actions, stop):
+            if dual.holding[r] == POOLED:
+                continue
             weight = linear(measure.policy[r])
             if rows.kind[r] == SIMPLEX:
                 growth = row_dot_and_add(
@@ -66,15 +74,19 @@ def sweep_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dua
             total += dual.share[r]
         if not (SMALLEST < total < math.inf):
             return math.nan
-        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            dual.share[r] /= total
-        dual.log_total[x] = math.log(total)
+        dual.total[x] = total
         dual.outflow[x] = factor * total
         z += factor * total
     if not (SMALLEST < z < math.inf):
         return math.nan
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
         dual.outflow[x] /= z
+        pool.lead[x] /= z
+        pool.mass[x] /= z
+        if pool.others[x] > 0:
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                if dual.holding[r] != POOLED:
+                    dual.share[r] /= dual.total[x]
     for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
         dual.free_inflow[x] = dual.free_sum[x] * dual.tilt[x] / z
         dual.inflow[x] = dual.free_inflow[x] + dual.other_sum[x] / z
@@ -100,6 +112,10 @@ def sweep_layer_in_logs(
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             dual.share[r] /= total
         dual.log_total[x] = most + math.log(total)
+        dual.total[x] = 0.0
+        dual.pool.others[x] = graph.n_actions
+        dual.pool.lead[x] = 0.0
+        dual.pool.mass[x] = 0.0
         dual.outflow[x] = logarithm(measure.mass[x]) - dual.beta[x] + dual.log_total[x]
         top = max(top, dual.outflow[x])
     z = 0.0
@@ -130,12 +146,12 @@ def evaluate(
     None, so the safe path is compiled only when it is first needed.
     """
     for x in range(dual.beta.shape[0]):
-        dual.tilt[x] = math.exp(dual.beta[x])
         dual.free_sum[x] = 0.0
         dual.other_sum[x] = 0.0
     total = 0.0
     for k in range(n_layers(graph)):
         if in_logs is None:
+            sift_layer(graph, k, measure, rows, dual)
             total += math.log(sweep_layer(graph, k, measure, rows, dual))
         else:
             total += sweep_layer_in_logs(graph, k, measure, rows, dual)
@@ -146,8 +162,10 @@ def evaluate(
             no_floor(graph, k, dual)
         if not (abs(total) < math.inf):
             return math.nan
-    for r in range(dual.row_mass.shape[0]):
-        dual.row_mass[r] = dual.outflow[r // graph.n_actions] * dual.share[r]
+    for x in range(layer_begin(graph, n_layers(graph))):
+        if dual.pool.others[x] > 0:
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                dual.row_mass[r] = dual.outflow[x] * dual.share[r]
     return total
 
 
@@ -196,8 +214,9 @@ def curvature_times(
 
     Layer k contributes the variance over its rows of  d(x,a) = <p(.|x,a), v> - v(x)  and the
     rows' own curvature.  For an implicit row the two collapse to  m p(x') (v(x') - v(x) - mean d):
-    one pass over p~.
+    one pass over p~, and one over a line for all pooled rows of a state.
     """
+    pool = dual.pool
     for x in range(v.shape[0]):
         out[x] = 0.0
         sums[x] = 0.0
@@ -211,7 +230,15 @@ def curvature_times(
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             moves = dual.lift[x] == 0.0  # a state held up by a floor ignores its own beta
             here = mean + (v[x] if moves else 0.0)
+            lead = pool.lead[x]
+            dot = row_dot_and_add(pool.lines, x, pool.table, tilted, lead * here, sums)
+            if moves:
+                out[x] -= lead * dot - pool.mass[x] * here
+            if pool.others[x] == 0:
+                continue
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                if dual.holding[r] == POOLED:
+                    continue
                 m = dual.row_mass[r]
                 if dual.holding[r] == IMPLICIT:
                     factor = m * dual.scale[r]

@@ -154,3 +154,52 @@ def row_dot_and_add(
             total += value * vector[first + j]
             out[first + j] += factor * value
     return total
+
+
+@leaf
+def row_scale(graph: Graph, r: int, table: Floats, factor: float, out: Floats) -> None:
+    """out = factor * table along row r.
+
+    A leaf, so that the compiler meets the loop before it sees what the factor is: a quotient it
+    would take apart, and divide every entry (measured: 17 ns for a row of 30 instead of 4).
+    """
+    begin = int64(graph.row_start[r])
+    for j in range(int64(graph.row_start[r + 1]) - begin):
+        out[begin + j] = factor * max(table[begin + j], 0.0)
+
+
+@leaf
+def row_tilt(graph: Graph, r: int, vector: Floats, factor: float, table: Floats) -> None:
+    """table *= factor * vector along row r; a leaf for the same reason."""
+    begin = int64(graph.row_start[r])
+    size = int64(graph.row_start[r + 1]) - begin
+    if graph.scattered[r]:
+        for j in range(size):
+            table[begin + j] *= factor * vector[int64(graph.successor[begin + j])]
+    else:
+        first = int64(graph.first[r])
+        for j in range(size):
+            table[begin + j] *= factor * vector[first + j]
+
+
+@leaf
+def row_dot_and_low(
+    graph: Graph, r: int, table: Floats, vector: Floats, limit: float
+) -> tuple[float, int]:
+    """``row_dot``, and how many of its terms are below the limit."""
+    begin = int64(graph.row_start[r])
+    size = int64(graph.row_start[r + 1]) - begin
+    total = 0.0
+    low = 0
+    if graph.scattered[r]:
+        for j in range(size):
+            value = max(table[begin + j], 0.0) * vector[int64(graph.successor[begin + j])]
+            total += value
+            low += value < limit
+    else:
+        first = int64(graph.first[r])
+        for j in range(size):
+            value = max(table[begin + j], 0.0) * vector[first + j]
+            total += value
+            low += value < limit
+    return total, low

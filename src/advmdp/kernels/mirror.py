@@ -20,12 +20,13 @@ from typing import NamedTuple
 
 from .dual import Measure
 from .graph import Floats, Graph
+from .pool import UNKNOWN
 from .projection import Solver, project
 from .rows import TransitionSet
 from .signed import TINY, linear
 from .targets import kernel, leaf
 from .upper_occupancy import Reach, largest_reach
-from .visits import KNOWN, MOVES, OPENS, Counts, Visits, rebuild, record, settle, undo
+from .visits import CHANGED, KNOWN, MOVES, OPENS, Counts, Visits, rebuild, record, settle, undo
 
 UPPER, PRINTED, OWN, FULL = 0, 1, 2, 3
 
@@ -132,6 +133,8 @@ def begin_update(
         opens = record(graph, learner.visits, states, path)
         if opens:
             rebuild(graph, learner.visits, learner.rows, rates.log_term, rates.floor, rates.shape)
+            for i in range(learner.visits.clock[CHANGED]):
+                learner.solver.dual.tight[learner.visits.changed[i]] = UNKNOWN
     lost = False
     if rates.estimator == FULL:
         for r in range(policy.shape[0]):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .blocks import assemble, solve_blocks
+from .blocks import assemble, factor_blocks, solve_blocks
 from .commit import commit
 from .conjugate import Vectors, conjugate_direction
 from .dual import Dual, Measure
@@ -26,10 +26,12 @@ from .graph import (
     layer_end,
     n_layers,
 )
+from .pool import fill_pool
 from .rows import TransitionSet
 from .targets import kernel
 
 FLOW_TOLERANCE = 1e-12  # of |inflow - outflow|, with layers summing to one
+NEARLY = 0.3 * FLOW_TOLERANCE  # what a linear system may leave
 RELATIVE_TOLERANCE = 1e-7  # of the same, against the state's own flow
 NEGLIGIBLE = 1e-200  # states with less flow are not asked for relative accuracy
 FAR = 10.0  # ratio of inflow and outflow beyond which a state is scaled, not Newton-stepped
@@ -99,7 +101,7 @@ def scaling_direction(dual: Dual, direction: Floats) -> None:
 
 @kernel
 def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
-    """beta = base + step * direction, in the gauge where the largest beta of a layer is 0."""
+    """beta = base + step * direction, with the largest beta of a layer at 0, and its tilt."""
     for k in range(1, n_layers(graph)):
         top = -math.inf
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
@@ -107,18 +109,24 @@ def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
             top = max(top, dual.beta[x])
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             dual.beta[x] -= top
+            dual.tilt[x] = math.exp(dual.beta[x])
 
 
 @kernel
-def newton_direction(graph: Graph, measure: Measure, solver: Solver, wide: bool | None) -> None:
+def newton_direction(
+    graph: Graph, measure: Measure, solver: Solver, wide: bool | None, factored: bool
+) -> None:
+    """-Hessian^{-1} gradient; blocks that are factored already are used as they are."""
     vectors = solver.vectors
     blocks = solver.blocks
     if wide is None:
-        assemble(graph, measure, solver.dual, blocks.diagonal, blocks.coupling)
+        if not factored:
+            assemble(graph, measure, solver.dual, blocks.diagonal, blocks.coupling)
+            factor_blocks(graph, blocks.diagonal, blocks.coupling)
         solve_blocks(graph, vectors.gradient, blocks.diagonal, blocks.coupling, vectors.direction)
     else:
         solver.report[PRODUCTS] += conjugate_direction(
-            graph, measure, solver.dual, vectors, 0.1 * FLOW_TOLERANCE, 500
+            graph, measure, solver.dual, vectors, NEARLY, 500
         )
 
 
@@ -147,14 +155,18 @@ def project(
     report = solver.report
     for x in range(dual.beta.shape[0]):
         dual.beta[x] = 0.0
+        dual.tilt[x] = 1.0
         vectors.base[x] = 0.0
         vectors.direction[x] = 0.0
+    if in_logs is None:
+        fill_pool(graph, measure, rows, dual)
     value = math.inf  # of G at the base point, whose flow residual is in figures
     solver.figures[RESIDUAL] = math.inf
     slope = 0.0
     step = 1.0
     scaled = False
     trust_newton = True
+    factored_at = 0.0  # the flow residual where the blocks were factored
     while report[EVALUATIONS] < 20 * max_iterations and report[ITERATIONS] < max_iterations:
         # one trial: an evaluation at  base + step * direction  (the first one is at zero)
         move(graph, dual, vectors, step)
@@ -177,15 +189,20 @@ def project(
         solver.figures[RESIDUAL] = absolute
         solver.figures[VALUE] = value
         if absolute <= FLOW_TOLERANCE and relative <= RELATIVE_TOLERANCE:
-            solver.figures[GAP] = commit(graph, measure, dual)
+            solver.figures[GAP] = commit(graph, measure, rows, dual)
             return True
         report[ITERATIONS] += 1
         scaled = ratio > FAR or not trust_newton
         trust_newton = True
         if scaled:
             scaling_direction(dual, vectors.direction)
+            factored_at = 0.0
         else:
-            newton_direction(graph, measure, solver, wide)
+            # A step that took the residual from f to a moved the Hessian by about a / f of itself:
+            # with the blocks of before, the next one leaves a^2 / f.
+            again = absolute * absolute <= NEARLY * factored_at
+            newton_direction(graph, measure, solver, wide, again)
+            factored_at = 0.0 if again else absolute
         slope = 0.0
         longest = 0.0
         for x in range(dual.beta.shape[0]):

@@ -30,6 +30,7 @@ FIXED = 3  # p is what it is: a known transition
 
 ROUNDING = 2e-15  # of a row sum
 MAX_PASSES = 200
+NEAR = 0.05  # largest s for which six terms of the series in ``clip_box`` reach rounding
 
 
 class TransitionSet(NamedTuple):
@@ -102,10 +103,18 @@ def box_scale(begin: int, size: int, work: Floats, rows: TransitionSet, start: f
 @leaf
 def clip_box(
     begin: int, size: int, work: Floats, group: Marks, rows: TransitionSet, c: float
-) -> float:
-    """Turn w into p_beta = clip(c w); return the mass of the free entries (group 1)."""
+) -> tuple[float, float, int]:
+    """Turn w into p_beta = clip(c w).
+
+    Returns the mass of the free entries (group 1), the sum over the clipped ones of p ln(c w / p),
+    and how many of these are too far from their bounds for that sum to be right.  The logarithm is
+    the series of  ln((1 + s) / (1 - s)) = 2 s (1 + s^2 / 3 + s^4 / 5 + ...),  here to rounding: it
+    becomes vector instructions, and it is exactly zero on free entries.
+    """
     begin = place(begin)
     free = 0.0
+    bend = 0.0
+    far = 0
     for j in range(size):
         e = begin + j
         value = c * work[e]
@@ -114,4 +123,9 @@ def clip_box(
         group[e] = is_free
         work[e] = clipped
         free += clipped if is_free else 0.0
-    return free
+        s = (value - clipped) / max(value + clipped, 1e-300)
+        far += abs(s) > NEAR
+        t = s * s
+        series = 1.0 + t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9 + t * (1 / 11)))))
+        bend += clipped * (2.0 * s * series)
+    return free, bend, far

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from .ball import floor_scale
-from .dual import CONSTANT, IMPLICIT, Dual, Measure
+from .dual import CONSTANT, IMPLICIT, POOLED, Dual, Measure
 from .graph import Graph, layer_begin, layer_end, row_add
 from .targets import kernel
 
@@ -54,8 +54,16 @@ def push_flows(graph: Graph, k: int, measure: Measure, dual: Dual) -> None:
     for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
         dual.free_sum[x] = 0.0
         dual.other_sum[x] = 0.0
+    pool = dual.pool
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        if pool.mass[x] > 0.0:
+            lead = dual.outflow[x] / dual.total[x]
+            pool.mass[x] *= lead / pool.lead[x]
+            pool.lead[x] = lead
+            row_add(pool.lines, x, pool.table, lead, dual.free_sum)
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            if dual.holding[r] == POOLED:
+                continue
             flow = dual.outflow[x] * dual.share[r]
             if dual.holding[r] == IMPLICIT:
                 row_add(graph, r, measure.chance, flow * dual.scale[r], dual.free_sum)

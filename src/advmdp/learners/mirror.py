@@ -30,7 +30,7 @@ from advmdp.learners.base import CompiledLoop, Steps, check_full_information, ch
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.tuning import checked_horizon
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition, L1Set
-from advmdp.steps.occupancy import join
+from advmdp.steps.occupancy import joined
 from advmdp.steps.workspace import (
     all_transitions,
     is_wide,
@@ -38,6 +38,8 @@ from advmdp.steps.workspace import (
     new_solver,
     no_visits,
 )
+
+_GUESSES = ("holding", "scale", "tight")
 
 
 class MirrorDescent(CompiledLearner):
@@ -52,8 +54,8 @@ class MirrorDescent(CompiledLearner):
         *("solver.vectors", "solver.blocks", "reach", "old_policy"),
         *(f"visits.{name}" for name in Visits._fields if name.startswith("old_")),
         *("visits.counter", "visits.cell"),  # made from the layout
-        # holding and scale are first guesses of the next projection: kept, for identical bits
-        *(f"solver.dual.{name}" for name in Dual._fields if name not in ("holding", "scale")),
+        # these are first guesses of the next projection: kept, for identical bits
+        *(f"solver.dual.{name}" for name in Dual._fields if name not in _GUESSES),
     )
     _state: kernel.Learner
     _update_together: Callable[[Any, Steps, tuple[Floats, Floats]], None] | None = None
@@ -174,7 +176,7 @@ class MirrorDescent(CompiledLearner):
 
     def occupancy(self) -> Table:
         """q_t of the coming episode, a triple table."""
-        return self.layout.triples(join(self.layout, *self._state.measure))
+        return joined(self.layout, self._graph, self._state.measure)
 
     def confidence_set(self) -> ConfidenceSet:
         """A copy of the set of the coming episode."""

@@ -8,6 +8,7 @@ feasible, and its duality gap says how far from optimal it can be.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +16,14 @@ import numpy as np
 
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels import projection as kernel
-from advmdp.kernels.weights import load_weights
-from advmdp.layout import Layout, Table
+from advmdp.kernels.targets import machine_code
+from advmdp.kernels.weights import join, project_weights
+from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import ConfidenceSet
-from advmdp.steps.occupancy import join
 from advmdp.steps.workspace import is_wide, new_measure, new_solver
+
+# Of ``project_weights``: all its arrays are made in this package, so their types never change.
+_MACHINE_CODE: dict[bool | None, Callable[..., tuple[bool, float]]] = {}
 
 
 @dataclass(frozen=True)
@@ -60,37 +64,46 @@ class Projector:
         layout, graph, solver, measure = self.layout, self._graph, self._solver, self._measure
         if confidence.layout is not layout and confidence.layout != layout:
             raise InvalidInput("project: the set belongs to another layout; build both on one")
-        flat = layout.flat_triples(weights, "weights")
-        if not flat.min() > 0.0:
-            row = int(layout.entry_rows()[np.flatnonzero(flat <= 0)[0]])
-            raise InvalidInput(
-                f"weights: not positive at {layout.name_of_row(row)}; "
-                "a triple that cannot happen is left out of the layout's successors"
-            )
-        solver.dual.holding[:] = 0
-        log_layers = load_weights(graph, flat, confidence.rows, measure, solver.dual.gain)
-        rows = confidence.rows
-        certified = kernel.project(graph, measure, rows, solver, self._wide, None)
+        table = layout.gather_triples(weights, "weights")
+        rows, wide = confidence.rows, self._wide
+        arguments = (graph, table, measure, rows, solver, wide)
+        if wide not in _MACHINE_CODE:
+            _MACHINE_CODE[wide] = machine_code(project_weights, *arguments)
+        certified, cost = _MACHINE_CODE[wide](*arguments)
         if not certified:
-            certified = kernel.project(graph, measure, rows, solver, self._wide, True)
-        residual, gap, value = (float(figure) for figure in solver.figures)
+            _refuse_improper(layout, table)
+            certified = kernel.project(graph, measure, rows, solver, wide, True)
+            join(graph, measure, table)
+        residual, gap, value = solver.figures.tolist()
+        iterations, evaluations, products, safe_path = solver.report.tolist()
         if not certified:
             raise UncertifiedStep(
-                f"projection: flow residual {residual:.1e} after {solver.report[0]} iterations; "
+                f"projection: flow residual {residual:.1e} after {iterations} iterations; "
                 "check that the set is not empty and that the weights span fewer magnitudes"
             )
-        dual_value = float(flat.sum()) - layout.n_layers - value - log_layers
+        dual_value = cost - value
         return Projection(
-            occupancy=layout.triples(join(layout, *measure)),
+            occupancy=layout.triples(table),
             flow_residual=residual,
             divergence=dual_value + gap,
             dual_value=dual_value,
             duality_gap=gap,
-            iterations=int(solver.report[kernel.ITERATIONS]),
-            evaluations=int(solver.report[kernel.EVALUATIONS]),
-            products=int(solver.report[kernel.PRODUCTS]),
-            safe_path=bool(solver.report[kernel.SAFE]),
+            iterations=iterations,
+            evaluations=evaluations,
+            products=products,
+            safe_path=bool(safe_path),
             converged=True,
+        )
+
+
+def _refuse_improper(layout: Layout, table: Floats) -> None:
+    """Say which weight is not a positive number, if there is one."""
+    flat = layout.flat_triples(table, "weights")
+    if not flat.min() > 0.0:
+        row = int(layout.entry_rows()[np.flatnonzero(flat <= 0)[0]])
+        raise InvalidInput(
+            f"weights: not positive at {layout.name_of_row(row)}; "
+            "a triple that cannot happen is left out of the layout's successors"
         )
 
 

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput
+from advmdp.kernels.dual import Measure
 from advmdp.kernels.flow import forward
+from advmdp.kernels.graph import Graph
+from advmdp.kernels.weights import join
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import KnownTransition
 from advmdp.steps.upper_occupancy import checked_policy
@@ -26,14 +29,14 @@ def occupancy_measure(transitions: Any, policy: Any, layout: Layout) -> Table:
     flat = checked_policy(layout, policy)
     mass = np.zeros(layout.n_states)
     forward(layout.graph(), chance, flat, mass)
-    return layout.triples(join(layout, chance, flat, mass))
+    return joined(layout, layout.graph(), Measure(chance, flat, mass))
 
 
-def join(layout: Layout, chance: Floats, policy: Floats, mass: Floats) -> Floats:
-    """q = mass * policy * chance over entries, from the (possibly signed) parts of a measure."""
-    rows = np.maximum(policy, 0.0) * np.repeat(np.maximum(mass[:-1], 0.0), layout.n_actions)
-    entries: Floats = np.repeat(rows, layout.row_sizes()) * np.maximum(chance, 0.0)
-    return entries
+def joined(layout: Layout, graph: Graph, measure: Measure) -> Table:
+    """q = mass * policy * chance, a new triple table from the (signed) parts of a measure."""
+    entries = np.empty(layout.n_entries)
+    join(graph, measure, entries)
+    return layout.triples(entries)
 
 
 def policy_of(occupancy: Any, layout: Layout) -> Table:

@@ -9,7 +9,8 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.conjugate import Vectors
-from advmdp.kernels.dual import Dual, Measure
+from advmdp.kernels.dual import Dual, Measure, Pool
+from advmdp.kernels.pool import UNKNOWN
 from advmdp.kernels.projection import Blocks, Solver
 from advmdp.kernels.rows import SIMPLEX, TransitionSet
 from advmdp.kernels.upper_occupancy import Reach
@@ -32,6 +33,7 @@ def new_solver(layout: Layout) -> Solver:
     """Work space of the projection: one table of triples, and a byte for each triple."""
     n_states, n_rows, n_entries = layout.n_states, layout.n_rows, layout.n_entries
     sizes = layout.layer_sizes
+    lines = layout.lines()
 
     def states() -> Floats:
         return np.zeros(n_states)
@@ -52,15 +54,25 @@ def new_solver(layout: Layout) -> Solver:
         gain=rows(),
         scale=np.ones(n_rows),
         holding=np.zeros(n_rows, dtype=np.uint8),
+        tight=np.full(n_rows, UNKNOWN),
         group_mass=np.zeros(2 * n_rows),
         log_scale=np.zeros(2 * n_rows),
         work=np.zeros(n_entries),
         group=np.zeros(n_entries, dtype=np.uint8),
+        total=states(),
         log_total=states(),
         free_sum=states(),
         other_sum=states(),
         near=np.zeros(max(sizes)),
         together=np.zeros(max(sizes)),
+        pool=Pool(
+            lines=lines,
+            table=np.zeros(int(lines.row_start[-1])),
+            lead=states(),
+            mass=states(),
+            tight=states(),
+            others=np.zeros(n_states, dtype=np.int64),
+        ),
     )
     n_diagonal = n_coupling = 0
     if not is_wide(layout):

@@ -1,0 +1,147 @@
+"""The free rows of a state taken together: one line instead of a row for every action.
+
+Rows that no bound touches all move alike: p_beta is proportional to p~ e^beta.  What G, the flows
+and the curvature need of them is therefore only their sum
+
+    C(x, x') = sum over the free actions of pi~(a|x) p~(x'|x,a),
+
+which does not depend on beta: it is formed once, and an evaluation reads a line of C where it
+would read a row for every action.  Rows that a bound holds are solved one by one.
+
+Which rows are free is guessed from the last projection and verified in every evaluation.  For most
+rows one comparison does it: ``Dual.tight`` bounds how close a row is to its box, and tilts that are
+not far enough apart to close that gap cannot take the row out of it.
+
+Lines exist in dense layouts only; elsewhere they are empty, nothing is pooled, and every row is
+looked at in every evaluation.
+"""
+
+from __future__ import annotations
+
+from .dual import IMPLICIT, LARGEST, POOLED, SMALLEST, WRITTEN, Dual, Measure, stays_free
+from .graph import Floats, Graph, layer_begin, layer_end, place, row_begin, row_dot, row_size
+from .rows import BOX, SIMPLEX, TransitionSet
+from .signed import linear
+from .targets import kernel, leaf
+
+UNKNOWN = 2.0  # tightness of a row that has to be looked at
+ROOMS = (1.2, 1.02)  # factors that are tried to find out how tight a row is
+ROUNDING = 1e-12  # of a product of scale and tilt, generously
+
+
+@leaf
+def widest_tilt(graph: Graph, k: int, dual: Dual) -> float:
+    """How far apart beta pulls the states of layer k: a free row moves by no larger factor."""
+    least = 1.0  # the largest tilt is one
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        least = min(least, dual.tilt[x])
+    return (1.0 + ROUNDING) / max(least, 1e-300)
+
+
+@leaf
+def fill_line(graph: Graph, x: int, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+    """C(x, .) of the rows that are marked as pooled."""
+    line = place(row_begin(dual.pool.lines, x))
+    width = row_size(dual.pool.lines, x)
+    for j in range(width):
+        dual.pool.table[line + j] = 0.0
+    others = 0
+    tight = 0.0
+    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        if dual.holding[r] != POOLED:
+            others += 1
+            continue
+        if rows.kind[r] != SIMPLEX:
+            tight = max(tight, dual.tight[r])
+        weight = linear(measure.policy[r])
+        begin = place(row_begin(graph, r))
+        for j in range(width):
+            dual.pool.table[line + j] += weight * linear(measure.chance[begin + j])
+    dual.pool.others[x] = others
+    dual.pool.tight[x] = tight
+
+
+@kernel
+def fill_pool(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+    """Pool every row that was free when it was last looked at, and may be by its kind."""
+    for x in range(measure.mass.shape[0] - 1):
+        poolable = row_size(dual.pool.lines, x) > 0
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            kind = rows.kind[r]
+            if poolable and (kind == SIMPLEX or (kind == BOX and dual.holding[r] != WRITTEN)):
+                dual.holding[r] = POOLED
+            elif dual.holding[r] == POOLED:
+                dual.holding[r] = IMPLICIT
+        fill_line(graph, x, measure, rows, dual)
+
+
+@leaf
+def sift_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+    """Take the rows of layer k that leave their boxes at this beta out of the pool."""
+    widest = widest_tilt(graph, k + 1, dual)
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        if dual.pool.tight[x] * widest <= 1.0 and widest < LARGEST:
+            continue
+        taken = 0
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            inside = rows.kind[r] == SIMPLEX or dual.tight[r] * widest <= 1.0
+            if dual.holding[r] != POOLED or (inside and widest < LARGEST):
+                continue
+            growth = row_dot(graph, r, measure.chance, dual.tilt)
+            dual.scale[r] = 1.0 / growth
+            if not (growth > SMALLEST):
+                dual.holding[r] = IMPLICIT  # too small for floats, as the evaluation will find
+                taken += 1
+            elif not inside and not stays_free(graph, r, measure.chance, dual, rows):
+                dual.holding[r] = WRITTEN
+                taken += 1
+        if taken > 0:
+            fill_line(graph, x, measure, rows, dual)
+
+
+@leaf
+def has_room(graph: Graph, r: int, chance: Floats, rows: TransitionSet, factor: float) -> bool:
+    """Whether a row keeps to its box when its entries move by a factor up or down."""
+    begin = row_begin(graph, r)
+    outside = 0
+    for j in range(row_size(graph, r)):
+        e = begin + j
+        outside += (chance[e] < factor * rows.lower[e]) | (factor * chance[e] > rows.upper[e])
+    return outside == 0
+
+
+@leaf
+def measure_tightness(graph: Graph, r: int, chance: Floats, rows: TransitionSet) -> float:
+    """A bound on the tightness of a box row, without a division for every entry."""
+    for factor in ROOMS:
+        if has_room(graph, r, chance, rows, factor):
+            return 1.0 / factor
+    return UNKNOWN
+
+
+@leaf
+def note_tightness(
+    graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual, widest: float
+) -> None:
+    """How tight a box row is after a step; a row with room for another such step comes free."""
+    if dual.holding[r] != WRITTEN and dual.tight[r] * widest <= 1.0:
+        dual.tight[r] *= widest
+    else:
+        dual.tight[r] = measure_tightness(graph, r, measure.chance, rows)
+        if dual.tight[r] * widest <= 1.0:
+            dual.holding[r] = IMPLICIT
+
+
+@kernel
+def note_all_rows(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+    """The same for a measure of which nothing is known; rows at a bound are taken as clipped."""
+    for r in range(measure.policy.shape[0]):
+        dual.holding[r] = IMPLICIT
+        dual.scale[r] = 1.0
+        dual.tight[r] = UNKNOWN
+        if rows.kind[r] == BOX:
+            dual.tight[r] = measure_tightness(graph, r, measure.chance, rows)
+            if dual.tight[r] == UNKNOWN and not has_room(
+                graph, r, measure.chance, rows, 1.0 + 1e-9
+            ):
+                dual.holding[r] = WRITTEN
