@@ -24,9 +24,8 @@ CUDA_PACKAGE = "advmdp._cuda_kernels"
 
 # No fast mathematics: a reordered sum or a fused multiply-add depends on what the compiler sees
 # around it, and numba may run either of two copies of a kernel, one compiled by itself and one
-# inside its caller, whichever was loaded first.  With plain IEEE arithmetic all copies give the same
-# bits, in every process.  (Allowing both was 0 to 20% faster.)  Sums over long rows are written with
-# several totals where it pays.
+# inside its caller, whichever was loaded first.  With plain IEEE arithmetic all copies give the
+# same bits, in every process.  (Allowing both was 0 to 25% faster.)
 
 
 # A kernel inlines kernels of other files, but numba renews a cached one only when its own file
