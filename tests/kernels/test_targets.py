@@ -135,3 +135,31 @@ def _words(text: str) -> list[str]:
 def test_the_stamp_covers_every_source() -> None:
     assert len(targets.SOURCE_STAMP) == 64
     assert np.all([path.suffix == ".py" for path in (PACKAGE / "kernels").glob("*.py")])
+
+
+PLAY_WIDE = """
+import numpy as np
+import advmdp as am
+mdp = am.families.random_mdp((1, 23, 19, 1), 3, seed=0)
+losses = am.losses.Stochastic(np.random.default_rng(0).random(mdp.layout.n_rows))
+{first}
+run = am.play(mdp, losses, am.Uniform(mdp.layout), 50, checkpoints=range(1, 51))
+print(run.expected_loss.tobytes().hex(), run.best_loss.tobytes().hex())
+"""
+# Loads copies of the same kernels in another order: those of the protocol loop first.
+OTHER_LOOP_FIRST = "am.play(mdp, losses, am.Uniform(mdp.layout), 3, compiled=False)"
+
+
+def test_every_process_gives_the_same_bits(tmp_path: Path) -> None:
+    """One that compiles, one that loads what it compiled, and one that loads in another order."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def figures(first: str) -> str:
+        script = PLAY_WIDE.format(first=first)
+        result = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+        )
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    assert figures("") == figures("") == figures(OTHER_LOOP_FIRST)
