@@ -13,3 +13,7 @@ class InvalidInput(AdvMDPError, ValueError):
 
 class UncertifiedStep(AdvMDPError, RuntimeError):
     """A projection could not be certified, not even by the safe path; nothing was changed."""
+
+
+class NoGPU(AdvMDPError, RuntimeError):
+    """This machine cannot run a batch on a GPU, or not this one; nothing was played."""

@@ -51,9 +51,12 @@ def leaf(function: F) -> F:
 
 def _compile(function: F, *, inline: bool) -> F:
     if __package__ == CUDA_PACKAGE:
-        from numba import cuda
+        from numba import config, cuda
 
-        return cuda.jit(device=True)(function)  # type: ignore[no-any-return, no-untyped-call]
+        # Inlined as a whole, one kernel knows the offset of every array of a batch (see
+        # advmdp.batch): its addresses are one base plus constants.
+        options = {} if config.ENABLE_CUDASIM else {"forceinline": True}
+        return cuda.jit(device=True, **options)(function)  # type: ignore[no-any-return, no-untyped-call]
     from numba import njit
 
     compiled = njit(  # type: ignore[call-overload]
@@ -71,6 +74,21 @@ def _compile(function: F, *, inline: bool) -> F:
     if hasattr(compiled, "_cache"):  # not so when numba is switched off for debugging
         _stamp_cache(compiled._cache)
     return compiled  # type: ignore[no-any-return]
+
+
+def overload_for_target(function: Callable[..., Any]) -> Callable[[F], F]:
+    """``numba.extending.overload`` for the target; the simulator runs ``function`` itself."""
+    if __package__ != CUDA_PACKAGE:
+        from numba.extending import overload
+
+        return overload(function)  # type: ignore[no-any-return, no-untyped-call]
+    from numba import config
+
+    if config.ENABLE_CUDASIM:
+        return lambda choose: choose
+    from numba.cuda.extending import overload as cuda_overload
+
+    return cuda_overload(function)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def _stamp_cache(cache: Any) -> None:
