@@ -21,7 +21,9 @@ def why_no_gpu() -> str | None:
     try:
         from numba import cuda
     except Exception as problem:
-        return f"GPU: numba-cuda cannot be loaded ({_one_line(problem)}); pip install 'advmdp[cuda]'"
+        return (
+            f"GPU: numba-cuda cannot be loaded ({_one_line(problem)}); pip install 'advmdp[cuda]'"
+        )
     if cuda.is_available():
         return None
     return (

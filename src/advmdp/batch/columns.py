@@ -27,6 +27,7 @@ Bytes = NDArray[np.uint8]
 
 READ_ONLY = {"graph", "transitions", "tables", "marks"}
 CHOICES = {"n_actions", "kind", "noisy", "shape", "estimator", "bernstein", "fresh"}
+SWITCHES = {"least", "strength"}  # rates that switch a part of a kernel off when they are zero
 
 
 class Column(NamedTuple):
@@ -47,7 +48,7 @@ class Column(NamedTuple):
 class Constant(NamedTuple):
     """A leaf that is part of the compiled code."""
 
-    value: int | bool | None
+    value: int | float | bool | None
 
 
 class Node(NamedTuple):
@@ -126,8 +127,10 @@ class Block:
             return Node(type(first), tuple(parts))
         if first is None:
             return Constant(None)
-        if not isinstance(first, np.ndarray) and _is_choice(name) and len(set(values)) == 1:
-            return Constant(bool(first) if isinstance(first, bool | np.bool_) else int(first))
+        if not isinstance(first, np.ndarray) and len(set(values)) == 1:
+            field = name.rsplit(".", 1)[-1]
+            if field in CHOICES or (field in SWITCHES and first == 0.0):
+                return Constant(first)
         return self._add(values, name)
 
     def _add(self, values: Sequence[Any], name: str) -> Column:
@@ -164,16 +167,14 @@ class Block:
         out = np.zeros((n_tiles, self.plan.tile_bytes), dtype=np.uint8)
         for column, data, which in self._own:
             flat = data.reshape(len(data), -1)[which[runs]]
-            cells(out, column, self._width)[:] = flat.reshape(n_tiles, self._width, -1).swapaxes(1, 2)
+            cells(out, column, self._width)[:] = flat.reshape(n_tiles, self._width, -1).swapaxes(
+                1, 2
+            )
         return out
 
 
 def _is_read_only(name: str, value: NDArray[Any]) -> bool:
     return value.ndim == 0 or not READ_ONLY.isdisjoint(name.split("."))
-
-
-def _is_choice(name: str) -> bool:
-    return name.rsplit(".", 1)[-1] in CHOICES
 
 
 def cells(tiles: Bytes, column: Column, width: int) -> NDArray[Any]:

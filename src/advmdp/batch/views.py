@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.batch.columns import Column, Constant, Node, Plan, Tree
+from advmdp.batch.columns import Constant, Node, Plan, Tree
 from advmdp.kernels.targets import CUDA_PACKAGE, load_cuda_kernels
 
 
@@ -63,76 +63,54 @@ def _simulated(plan: Plan) -> Callable[..., Any]:
 def _compiled(plan: Plan) -> Callable[..., Any]:
     from numba.cuda import types
     from numba.cuda.extending import intrinsic
-    from numba.cuda.np.arrayobj import populate_array
-    from numba.cuda.np.numpy_support import from_dtype
+    from numba.cuda.typing.typeof import typeof
+
+    from advmdp.batch.lanes import BASE, Lane, address, read
 
     def type_of(tree: Tree) -> Any:
         if isinstance(tree, Constant):
-            named = {type(None): types.none, bool: types.boolean, int: types.int64}
-            return named[type(tree.value)]
+            return typeof(tree.value)
         if isinstance(tree, Node):
             parts = [type_of(part) for part in tree.parts]
-            return types.Tuple(parts) if tree.kind is tuple else types.NamedTuple(parts, twin(tree.kind))
-        dtype = from_dtype(np.dtype(tree.dtype))
-        if not tree.shape:
-            return dtype
-        return types.Array(dtype, len(tree.shape), "C" if tree.common else "A")
+            if tree.kind is tuple:
+                return types.Tuple(parts)
+            return types.NamedTuple(parts, twin(tree.kind))
+        lane = Lane(tree, plan.width)
+        return lane if tree.shape else lane.dtype
 
-    def build(context: Any, builder: Any, tree: Tree, tile: Any, common: Any, lane: Any) -> Any:
+    def build(context: Any, builder: Any, tree: Tree, bases: dict[Any, Any]) -> Any:
         kind = type_of(tree)
         if isinstance(tree, Constant):
             if tree.value is None:
                 return context.get_dummy_value()
             return context.get_constant(kind, tree.value)
         if isinstance(tree, Node):
-            parts = [build(context, builder, part, tile, common, lane) for part in tree.parts]
+            parts = [build(context, builder, part, bases) for part in tree.parts]
             return context.make_tuple(builder, kind, parts)
-        return _leaf(context, builder, tree, kind, common if tree.common else tile, lane)
-
-    def _leaf(context: Any, builder: Any, column: Column, kind: Any, base: Any, lane: Any) -> Any:
-        def number(value: int) -> Any:
-            return context.get_constant(types.intp, value)
-
-        item = np.dtype(column.dtype).itemsize
-        place = number(column.offset)
-        if not column.common:
-            place = builder.add(place, builder.mul(lane, number(item)))
-        address = builder.gep(base, [place])
-        dtype = kind if not column.shape else kind.dtype
-        pointer = builder.bitcast(address, context.get_data_type(dtype).as_pointer())
-        if not column.shape:
-            return context.unpack_value(builder, dtype, pointer)
-        array = context.make_array(kind)(context, builder)
-        stride = item * (1 if column.common else plan.width)
-        strides = np.cumprod([stride, *column.shape[:0:-1]])[::-1]
-        populate_array(
-            array,
-            data=pointer,
-            shape=[number(n) for n in column.shape],
-            strides=[number(int(n)) for n in strides],
-            itemsize=number(item),
-            meminfo=None,
+        base = bases[None if tree.common else np.dtype(tree.dtype).itemsize]
+        if tree.shape:
+            return base
+        lane, zero = Lane(tree, plan.width), context.get_constant(types.int64, 0)
+        return read(
+            context, builder, lane, address(context, builder, lane, base, types.int64, zero)
         )
-        return array._getvalue()
 
     @intrinsic  # type: ignore[untyped-decorator]
     def view(context: Any, tiles: Any, common: Any, tile: Any, lane: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            def number(value: int) -> Any:
+                return context.get_constant(types.intp, value)
+
             block, shared = (
-                _in_global_memory(builder, context.make_array(kind)(context, builder, value).data)
+                builder.addrspacecast(context.make_array(kind)(context, builder, value).data, BASE)
                 for kind, value in zip(signature.args[:2], args[:2], strict=True)
             )
-            offset = builder.mul(args[2], context.get_constant(types.intp, plan.tile_bytes))
-            first = builder.gep(block, [offset])
-            return build(context, builder, plan.tree, first, shared, args[3])
+            first = builder.gep(block, [builder.mul(args[2], number(plan.tile_bytes))])
+            bases = {  # one for each size of an element: where the run's entries begin
+                size: builder.gep(first, [builder.mul(args[3], number(size))]) for size in (1, 4, 8)
+            }
+            return build(context, builder, plan.tree, {**bases, None: shared})
 
         return type_of(plan.tree)(tiles, common, types.int64, types.int64), codegen
 
     return view  # type: ignore[no-any-return]
-
-
-def _in_global_memory(builder: Any, pointer: Any) -> Any:
-    """Tell the compiler that a pointer is not to local or shared memory: plain loads are faster."""
-    everywhere = pointer.type
-    there = builder.addrspacecast(pointer, everywhere.pointee.as_pointer(1))
-    return builder.addrspacecast(there, everywhere)

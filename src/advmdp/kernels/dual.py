@@ -20,7 +20,18 @@ from typing import NamedTuple
 
 from .ball import ball_distance, ball_scale, clip_ball, floor_scale
 from .careful import careful_ball, careful_box, careful_simplex
-from .graph import Floats, Graph, gather, int64, place, row_begin, row_dot, row_size, successor_of
+from .graph import (
+    Floats,
+    Graph,
+    gather,
+    int64,
+    is_scattered,
+    place,
+    row_begin,
+    row_dot,
+    row_size,
+    successor_of,
+)
 from .rows import (
     BALL,
     BOX,
@@ -86,7 +97,7 @@ def stays_free(graph: Graph, r: int, chance: Floats, dual: Dual, rows: Transitio
     size = row_size(graph, r)
     scale = dual.scale[r]
     outside = 0
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             value = scale * linear(chance[begin + j]) * dual.tilt[successor_of(graph, r, j)]
             outside += (value < rows.lower[begin + j]) | (value > rows.upper[begin + j])
