@@ -60,8 +60,6 @@ def simulate(script: str, *arguments: str, simulator: bool = True) -> str:
         [str(Path(__import__("advmdp").__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     )
     command = [sys.executable, "-W", "error::RuntimeWarning", "-c", COMMON + script, *arguments]
-    result = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False
-    )
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 WARP = 32
 SLICE_SECONDS = 1.0  # how long the card works before Python looks up
 SAVE_SECONDS = 60.0
-WARPS = 8  # of one multiprocessor, before several runs share a warp
+WARPS = 4  # of one multiprocessor, before several runs share a warp: more of them get in each
+# other's way at fetching instructions (measured: two runs to a warp are faster than one)
+# Registers of a thread when warps are full: then there are runs enough, and many warps in flight
+# hide the latency of memory better than a few without spilled registers.
+MANY = 64
 
 
 class BatchProgress(NamedTuple):
@@ -128,7 +132,11 @@ class _Player:
         learner: Any = runs[0].learner
         from advmdp.batch.programs import programs_for
 
-        self._programs = programs_for(block.plan, learner.compiled_loop().kernel.__name__, None)
+        self._programs = programs_for(
+            block.plan,
+            learner.compiled_loop().kernel.__name__,
+            MANY if block.plan.width == WARP else None,
+        )
         self._begun = self._saved = time.perf_counter()
         self._before = 0  # episodes played before this call
 

@@ -6,6 +6,7 @@ This file loads ``numba.cuda``: it is imported when a batch is about to be playe
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -35,7 +36,7 @@ class Programs(NamedTuple):
 @lru_cache(maxsize=32)
 def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
     """Compile on first use, once for each plan."""
-    load_cuda_kernels()
+    _load_kernels()
     view, width = view_of(plan), plan.width
     episode, mirror = _module("episode"), _module("mirror")
     loop = getattr(episode, loop_name)
@@ -89,6 +90,27 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
             out[cuda.blockIdx.x, i] = tiles[cuda.blockIdx.x, offset + i]
 
     return Programs(play, rescue if loop_name == "play_mirror" else None, stock, fetch)
+
+
+def _load_kernels() -> None:
+    """The kernels for CUDA; their loops call ``steps`` where the source says ``range``.
+
+    numba does not let a module redefine ``range``, so the name is exchanged in the functions' code.
+    """
+    package = load_cuda_kernels()
+    if config.ENABLE_CUDASIM:
+        return
+    from advmdp.batch.steps import steps
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{package.__name__}."):
+            for value in list(vars(module).values()):
+                function = getattr(value, "py_func", None)
+                if function is not None:
+                    code = function.__code__
+                    names = tuple("steps" if n == "range" else n for n in code.co_names)
+                    function.__code__ = code.replace(co_names=names)
+                    function.__globals__["steps"] = steps
 
 
 def _module(name: str) -> Any:

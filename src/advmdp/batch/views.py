@@ -102,12 +102,12 @@ def _compiled(plan: Plan) -> Callable[..., Any]:
                 return context.get_constant(types.intp, value)
 
             block, shared = (
-                builder.addrspacecast(context.make_array(kind)(context, builder, value).data, BASE)
+                builder.ptrtoint(context.make_array(kind)(context, builder, value).data, BASE)
                 for kind, value in zip(signature.args[:2], args[:2], strict=True)
             )
-            first = builder.gep(block, [builder.mul(args[2], number(plan.tile_bytes))])
+            first = builder.add(block, builder.mul(args[2], number(plan.tile_bytes)))
             bases = {  # one for each size of an element: where the run's entries begin
-                size: builder.gep(first, [builder.mul(args[3], number(size))]) for size in (1, 4, 8)
+                size: builder.add(first, builder.mul(args[3], number(size))) for size in (1, 4, 8)
             }
             return build(context, builder, plan.tree, {**bases, None: shared})
 

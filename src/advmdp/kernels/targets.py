@@ -11,6 +11,7 @@ Rules for a kernel: loops over arrays handed in, no allocation, no NumPy functio
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -112,6 +113,8 @@ def load_cuda_kernels() -> ModuleType:
         module = importlib.util.module_from_spec(spec)
         sys.modules[CUDA_PACKAGE] = module
         spec.loader.exec_module(module)
+        for path in folder.glob("[!_]*.py"):
+            importlib.import_module(f"{CUDA_PACKAGE}.{path.stem}")
     return sys.modules[CUDA_PACKAGE]
 
 
