@@ -46,7 +46,8 @@ def require_gpu() -> None:
 
 def card_name() -> str:
     """As the driver tells it."""
-    from numba import config, cuda
+    from numba import cuda
+    from numba.core import config
 
     if config.ENABLE_CUDASIM:
         return "numba's CUDA simulator"
@@ -56,7 +57,8 @@ def card_name() -> str:
 
 def processors() -> int:
     """Multiprocessors of the card."""
-    from numba import config, cuda
+    from numba import cuda
+    from numba.core import config
 
     return 1 if config.ENABLE_CUDASIM else int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
 
@@ -64,7 +66,8 @@ def processors() -> int:
 def runs_that_fit(bytes_per_run: int, n_runs: int, memory: int | None = None) -> int:
     """How many runs the card's free memory holds at a time; refused when it is not even one."""
     if memory is None:
-        from numba import config, cuda
+        from numba import cuda
+        from numba.core import config
 
         free = 2**30 if config.ENABLE_CUDASIM else cuda.current_context().get_memory_info()[0]
         memory = int(RESERVE * free)

@@ -161,7 +161,7 @@ class Block:
         return out
 
     def own(self, begin: int, end: int) -> Bytes:
-        """The tiles of runs begin .. end - 1; what is left of the last tile repeats its last run."""
+        """The tiles of runs begin .. end - 1; the rest of the last tile repeats its last run."""
         n_tiles = -(-(end - begin) // self._width)
         runs = np.minimum(np.arange(begin, begin + n_tiles * self._width), end - 1)
         out = np.zeros((n_tiles, self.plan.tile_bytes), dtype=np.uint8)

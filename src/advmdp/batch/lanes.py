@@ -1,4 +1,4 @@
-"""The arrays of one run inside a GPU thread: a numba type of which only a pointer exists at run time.
+"""The arrays of one run inside a GPU thread: a numba type that is only a pointer at run time.
 
 Offset, shape and strides of a column belong to its *type*, so an element's address is the thread's
 base pointer plus a multiple of the index plus a constant: one instruction, and the multiple is
@@ -36,7 +36,7 @@ GLOBAL = 1  # the address space of the card's memory
 BASE = ir.IntType(64)  # an address
 
 
-class Lane(types.Type):  # type: ignore[misc]
+class Lane(types.Type):
     """One column as a thread sees it."""
 
     def __init__(self, column: Column, width: int) -> None:
@@ -52,7 +52,7 @@ class Lane(types.Type):  # type: ignore[misc]
 
 
 @register_model(Lane)
-class LaneModel(models.PrimitiveModel):  # type: ignore[misc]
+class LaneModel(models.PrimitiveModel):
     """The base pointer."""
 
     def __init__(self, manager: Any, lane: Lane) -> None:
@@ -70,7 +70,7 @@ def type_setitem(context: Any) -> Any:
 
 
 @infer_getattr
-class LaneAttributes(AttributeTemplate):  # type: ignore[misc]
+class LaneAttributes(AttributeTemplate):
     """``shape`` is all there is."""
 
     key = Lane

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from numba import config, cuda
+from numba import cuda
+from numba.core import config
 
 from advmdp.batch.columns import Node, Plan
 from advmdp.batch.views import twin, view_of
@@ -45,7 +46,7 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
     look = _look_of(plan)
     options = {} if registers is None or config.ENABLE_CUDASIM else {"max_registers": registers}
 
-    @cuda.jit(**options)  # type: ignore[untyped-decorator]
+    @cuda.jit(**options)
     def play(tiles: Any, common: Any, done: Any, stop: int) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
         lane = cuda.threadIdx.x % WARP
@@ -54,7 +55,7 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
             graph, world, program, ledger, state = view(tiles, common, tile, lane)
             done[run] = loop(graph, world, program, ledger, done[run], stop, *state)
 
-    @cuda.jit  # type: ignore[untyped-decorator]
+    @cuda.jit
     def rescue(tiles: Any, common: Any, done: Any, stop: int) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
         lane = cuda.threadIdx.x % WARP
@@ -68,7 +69,7 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
                 undo_update(graph, state[0], ledger.states, ledger.path)
                 done[run] = -1 - done[run]
 
-    @cuda.jit  # type: ignore[untyped-decorator]
+    @cuda.jit
     def stock(tiles: Any, common: Any, done: Any, figures: Any) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
         lane = cuda.threadIdx.x % WARP
@@ -84,7 +85,7 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
             figures[EPOCH, run] = epoch
             figures[WIDTH, run] = open_width
 
-    @cuda.jit  # type: ignore[untyped-decorator]
+    @cuda.jit
     def fetch(tiles: Any, offset: int, out: Any) -> None:
         for i in range(cuda.threadIdx.x, out.shape[1], cuda.blockDim.x):
             out[cuda.blockIdx.x, i] = tiles[cuda.blockIdx.x, offset + i]

@@ -1,4 +1,4 @@
-"""What a batch leaves behind: figures at checkpoints and final arrays, and a ``Run`` for each run."""
+"""What a batch leaves behind: figures at checkpoints, final arrays, and a ``Run`` for each run."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def checked_batch(batch: Sequence[BatchRun], n_episodes: int) -> list[BatchRun]:
     runs = list(batch)
     if not runs:
         raise InvalidInput("batch: no runs; give at least one BatchRun")
-    layout, kind = runs[0].mdp.layout, type(runs[0].learner)
+    layout, kind = runs[0].mdp.layout, type(runs[0].learner).__name__
     for i, run in enumerate(runs):
         learner: Any = run.learner
         if not hasattr(learner, "compiled_loop"):
@@ -58,10 +58,9 @@ def checked_batch(batch: Sequence[BatchRun], n_episodes: int) -> list[BatchRun]:
             )
         if run.mdp.layout != layout or learner.layout != layout:
             raise InvalidInput(f"batch: run {i} has another layout than run 0; play them apart")
-        if type(learner) is not kind:
+        if type(learner).__name__ != kind:
             raise InvalidInput(
-                f"batch: run {i} is {type(learner).__name__}, run 0 is {kind.__name__}; "
-                "play them apart"
+                f"batch: run {i} is {type(learner).__name__}, run 0 is {kind}; play them apart"
             )
         planned = getattr(learner, "n_episodes", None)
         if planned is not None and learner.episodes + n_episodes > planned:

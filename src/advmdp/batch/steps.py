@@ -1,31 +1,32 @@
 """``range`` inside a GPU thread, for the loops of the kernels.
 
 numba's own ``range`` serves steps of either sign and keeps two 64-bit counters, which is seven
-instructions in every turn of every loop.  The kernels only count upwards, by little more than a
-layout has entries: one 32-bit counter does.
+instructions in every turn of every loop.  The kernels only count upwards, and neither entries nor
+episodes reach 2**31: one 32-bit counter does.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba.cuda import cgutils, types
 from numba.cuda.core.imputils import RefType, iternext_impl
 from numba.cuda.extending import lower_builtin, models, register_model
 from numba.cuda.typing import signature
 from numba.cuda.typing.templates import AbstractTemplate, infer_global
 
-LONGEST = 2**31 - 1
+NOT_UNROLLED = r".pragma \22nounroll\22;\0A\09mov.u32 $0, $1;"
 
 
-class Steps(types.SimpleIterableType):  # type: ignore[misc]
+class Steps(types.SimpleIterableType):
     """begin, begin + step, ... before end."""
 
     def __init__(self) -> None:
         super().__init__("Steps", Stepping())
 
 
-class Stepping(types.SimpleIteratorType):  # type: ignore[misc]
+class Stepping(types.SimpleIteratorType):
     """How far a loop is; its numbers are 64-bit integers, as on the CPU."""
 
     def __init__(self) -> None:
@@ -33,7 +34,7 @@ class Stepping(types.SimpleIteratorType):  # type: ignore[misc]
 
 
 @register_model(Steps)
-class StepsModel(models.StructModel):  # type: ignore[misc]
+class StepsModel(models.StructModel):
     """Three numbers."""
 
     def __init__(self, manager: Any, kind: Steps) -> None:
@@ -42,7 +43,7 @@ class StepsModel(models.StructModel):  # type: ignore[misc]
 
 
 @register_model(Stepping)
-class SteppingModel(models.StructModel):  # type: ignore[misc]
+class SteppingModel(models.StructModel):
     """The counter, and where it ends."""
 
     def __init__(self, manager: Any, kind: Stepping) -> None:
@@ -56,7 +57,7 @@ def steps(*arguments: int) -> range:
 
 
 @infer_global(steps)
-class StepsTemplate(AbstractTemplate):  # type: ignore[misc]
+class StepsTemplate(AbstractTemplate):
     """One to three whole numbers."""
 
     def generic(self, args: Any, kws: Any) -> Any:
@@ -92,5 +93,9 @@ def lower_iternext(context: Any, builder: Any, typed: Any, args: Any, result: An
     stepping = cgutils.create_struct_proxy(Stepping())(context, builder, args[0])
     now = builder.load(stepping.now)
     result.set_valid(builder.icmp_signed("<", now, stepping.end))
-    result.yield_(builder.sext(now, context.get_value_type(types.int64)))
+    # The assembler would unroll what the compiler did not.
+    short = ir.IntType(32)
+    plain = ir.InlineAsm(ir.FunctionType(short, [short]), NOT_UNROLLED, "=r,r")
+    same = builder.call(plain, [now], attrs=("readnone", "nounwind"))
+    result.yield_(builder.zext(same, ir.IntType(64)))
     builder.store(builder.add(now, stepping.step, flags=["nsw"]), stepping.now)

@@ -30,7 +30,7 @@ def twin(kind: type) -> type:
 
 def view_of(plan: Plan) -> Callable[..., Any]:
     """The device function for a plan; plain Python under numba's simulator."""
-    from numba import config
+    from numba.core import config
 
     return _simulated(plan) if config.ENABLE_CUDASIM else _compiled(plan)
 
@@ -95,7 +95,7 @@ def _compiled(plan: Plan) -> Callable[..., Any]:
             context, builder, lane, address(context, builder, lane, base, types.int64, zero)
         )
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def view(context: Any, tiles: Any, common: Any, tile: Any, lane: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             def number(value: int) -> Any:

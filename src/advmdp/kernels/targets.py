@@ -52,7 +52,8 @@ def leaf(function: F) -> F:
 
 def _compile(function: F, *, inline: bool) -> F:
     if __package__ == CUDA_PACKAGE:
-        from numba import config, cuda
+        from numba import cuda
+        from numba.core import config
 
         # Inlined as a whole, one kernel knows the offset of every array of a batch (see
         # advmdp.batch): its addresses are one base plus constants.
@@ -83,7 +84,7 @@ def overload_for_target(function: Callable[..., Any]) -> Callable[[F], F]:
         from numba.extending import overload
 
         return overload(function)  # type: ignore[no-any-return, no-untyped-call]
-    from numba import config
+    from numba.core import config
 
     if config.ENABLE_CUDASIM:
         return lambda choose: choose
@@ -123,7 +124,8 @@ def _wait_for_the_warp() -> Callable[[], None]:
         pass
 
     if __package__ == CUDA_PACKAGE:
-        from numba import config, cuda
+        from numba import cuda
+        from numba.core import config
 
         if not config.ENABLE_CUDASIM:
 
