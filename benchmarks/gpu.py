@@ -6,8 +6,8 @@ same runs by ``advmdp.play`` on the CPU.
 Importance-weighted learners amplify rounding: the less likely an action, the larger its estimated
 loss, the less likely it gets.  A difference of one unit in the last place grows exponentially
 until, some thousand episodes later, one draw falls on the other side of a boundary and the
-trajectories part.  That is a property of the learners, not of the GPU, so the comparison has a control: the CPU
-against itself, with the first policy nudged by one unit in the last place.
+trajectories part.  That is a property of the learners, not of the GPU, so the comparison has a
+control: the CPU against itself, with the first policy nudged by one unit in the last place.
 """
 
 from __future__ import annotations
