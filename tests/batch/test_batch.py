@@ -43,6 +43,22 @@ for processes in (
 print("same")
 """
 
+WIDE = """
+# Layers wide enough for conjugate gradients, and a declared support.
+N = 3
+wide = am.families.random_mdp((1, 13, 1), 2, seed=0)
+sparse = am.families.random_mdp((1, 4, 4, 1), 2, seed=0, n_successors=2)
+for mdp in (wide, sparse):
+    losses = am.losses.Stochastic(np.random.default_rng(0).random(mdp.layout.n_rows))
+    learner = make("uob-reps", N, mdp, log_scale=0.001)
+    batch = [BatchRun(mdp, losses, learner, seed=i) for i in range(2)]
+    for i, result in enumerate(play_batch(batch, N)):
+        other = am.play(mdp, losses, make("uob-reps", N, mdp, log_scale=0.001), N, seed=i)
+        assert_same(result, other)
+        assert result.solver.products == other.solver.products
+print("same")
+"""
+
 WAVES = """
 N = 6
 learners = [make("uob-reps", N, MDPS[0], eta_scale=scale) for scale in (1.0, 2.0)]
@@ -150,6 +166,10 @@ def test_every_learner_plays_as_on_the_cpu(part: int) -> None:
 
 def test_loss_processes_of_one_shape_share_a_batch() -> None:
     assert "same" in simulate(LOSSES)
+
+
+def test_wide_layers_and_declared_supports() -> None:
+    assert "same" in simulate(WIDE)
 
 
 def test_a_batch_is_cut_to_the_memory_of_the_card() -> None:

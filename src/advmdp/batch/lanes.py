@@ -135,7 +135,8 @@ def lower_getitem(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 def read(context: Any, builder: Any, lane: Lane, place: Any) -> Any:
     """The element at an address."""
-    return mark(builder, lane, builder.load(place, align=np.dtype(lane.column.dtype).itemsize))
+    found = mark(builder, lane, builder.load(place, align=np.dtype(lane.column.dtype).itemsize))
+    return context.data_model_manager[lane.dtype].from_data(builder, found)
 
 
 @lower_builtin(operator.setitem, Lane, types.Integer, types.Any)
@@ -144,5 +145,6 @@ def lower_setitem(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     lane, index_type, value_type = signature.args
     place = address(context, builder, lane, args[0], index_type, args[1])
     value = context.cast(builder, args[2], value_type, lane.dtype)
+    value = context.data_model_manager[lane.dtype].as_data(builder, value)
     mark(builder, lane, builder.store(value, place, align=np.dtype(lane.column.dtype).itemsize))
     return context.get_dummy_value()

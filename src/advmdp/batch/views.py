@@ -83,7 +83,7 @@ def _compiled(plan: Plan) -> Callable[..., Any]:
         if isinstance(tree, Constant):
             if tree.value is None:
                 return context.get_dummy_value()
-            return context.get_constant(kind, tree.value)
+            return context.get_value_type(kind)(tree.value)
         if isinstance(tree, Node):
             parts = [build(context, builder, part, bases) for part in tree.parts]
             return context.make_tuple(builder, kind, parts)

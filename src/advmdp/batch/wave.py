@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -32,17 +33,22 @@ class Wave:
         """All runs to episode ``stop``; returns how far they are, below zero if refused."""
         arguments = (self._tiles, self._common, self._done, stop)
         while True:
-            self._programs.play[self._grid](*arguments)
+            self._launch(self._programs.play, *arguments)
             done: NDArray[np.int64] = self._done.copy_to_host()
             if not ((done >= 0) & (done < stop)).any():
                 return done
             # a projection that the fast path could not certify: the safe path, then onward
-            self._programs.rescue[self._grid](*arguments)
+            self._launch(self._programs.rescue, *arguments)
+
+    def _launch(self, program: Any, *arguments: Any, grid: tuple[int, int] | None = None) -> None:
+        with warnings.catch_warnings():  # a small batch leaves most of the card idle: no news
+            warnings.filterwarnings("ignore", message=".*under-utilization")
+            program[grid or self._grid](*arguments)
 
     def stock(self) -> Floats:
         """The figures of ``programs.stock``, one line for each, one column for each run."""
         figures = cuda.to_device(np.full((N_FIGURES, self.end - self.begin), np.nan))
-        self._programs.stock[self._grid](self._tiles, self._common, self._done, figures)
+        self._launch(self._programs.stock, self._tiles, self._common, self._done, figures)
         found: Floats = figures.copy_to_host()
         return found
 
@@ -53,7 +59,7 @@ class Wave:
         n_bytes = column.size * plan.width * np.dtype(column.dtype).itemsize
         n_tiles = self._tiles.shape[0]
         out = cuda.to_device(np.zeros((n_tiles, n_bytes), dtype=np.uint8))
-        self._programs.fetch[n_tiles, WARP](self._tiles, column.offset, out)
+        self._launch(self._programs.fetch, self._tiles, column.offset, out, grid=(n_tiles, WARP))
         part = cells(out.copy_to_host(), column._replace(offset=0), plan.width)
         return by_run(part, column, self.end - self.begin)
 
