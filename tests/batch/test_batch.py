@@ -88,13 +88,15 @@ whole = play_batch(batch, N, save=saved.append, save_seconds=0.0, **options)
 assert len({int(state["wave"]) for state in saved}) > 1, "only one wave: the case is too easy"
 for state in saved:
     on_disk = {name: np.array(array) for name, array in state.items()}
-    again = play_batch(batch, N, resume=on_disk, **options)
+    again = play_batch(batch, N, resume=on_disk, **options | {"memory": 10**6})
     for run, other in zip(whole, again, strict=True):
         for name in ("regret", "expected_loss", "realised_loss", "mean_width"):
             assert getattr(run, name).tobytes() == getattr(other, name).tobytes(), name
         assert run.solver == other.solver
         assert run.epoch_starts.tolist() == other.epoch_starts.tolist()
-for other in (batch[:2], batch[::-1]):
+last = batch[-1]
+reseeded = [*batch[:-1], BatchRun(last.mdp, last.losses, last.learner, seed=99)]
+for other in (batch[:2], batch[::-1], reseeded):
     try:
         play_batch(other, N, resume=saved[0], **options)
     except am.InvalidInput as problem:

@@ -14,6 +14,7 @@ written into the compiled code when all runs agree on them.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -152,6 +153,13 @@ class Block:
             self._own.append((column, data, which))
             self._own_bytes += _padded(first.nbytes * self._width, 8 * self._width)
         return column
+
+    def stamp(self) -> int:
+        """A checksum of all that was packed."""
+        stamp = zlib.crc32(repr(self.plan).encode())
+        for _, data, which in self._own:
+            stamp = zlib.crc32(which.tobytes(), zlib.crc32(data.tobytes(), stamp))
+        return zlib.crc32(self.common().tobytes(), stamp)
 
     def common(self) -> Bytes:
         """The common part."""

@@ -99,6 +99,8 @@ def play_batch(
     require_gpu()
     block = Block(casts(runs, n_episodes), _checked_width(width, len(runs)))
     per_wave = runs_that_fit(block.bytes_per_run, len(runs), memory)
+    if resume is not None and "per_wave" in resume:  # waves must be cut where they were
+        per_wave = min(per_wave, int(resume["per_wave"]))
     return _Player(runs, points, block, per_wave, progress, save, save_seconds).play(resume)
 
 
@@ -187,6 +189,7 @@ class _Player:
         if self._save is not None and now - self._saved >= self._save_seconds:
             tiles, done = wave.save()
             position = {"wave": wave.begin, "episodes": played, "stamp": self._stamp()}
+            position["per_wave"] = self._per_wave
             numbers = {name: np.array(value, dtype=np.int64) for name, value in position.items()}
             records = {name: array.copy() for name, array in self._records.arrays().items()}
             self._save({**numbers, "tiles": tiles, "done": done, **records})
@@ -194,17 +197,14 @@ class _Player:
 
     def _stamp(self) -> int:
         """A checksum of all that a saved batch has to agree with."""
-        parts = (self._block.common(), self._block.own(0, min(64, len(self._runs))), self._points)
-        stamp = zlib.crc32(repr((self._block.plan, self._per_wave, len(self._runs))).encode())
-        for part in parts:
-            stamp = zlib.crc32(part.tobytes(), stamp)
-        return stamp
+        position = zlib.crc32(np.array([self._per_wave, *self._points]).tobytes())
+        return zlib.crc32(position.to_bytes(4, "big"), self._block.stamp())
 
     def _check(self, saved: Mapping[str, NDArray[Any]]) -> None:
         if "stamp" not in saved or int(saved["stamp"]) != self._stamp():
             raise InvalidInput(
                 "resume: these arrays belong to another batch; give the same runs, n_episodes, "
-                "checkpoints, width and memory as when they were saved"
+                "checkpoints and width as when they were saved, and no less memory"
             )
 
     def _results(self, seconds: float) -> list[Run]:
