@@ -1,7 +1,8 @@
-"""``python -m benchmarks.presets search | judge``: parameters for practice, and their worth.
+"""``python -m benchmarks.presets search | judge [cuda]``: parameters for practice, and their worth.
 
 ``search`` compares multiples of the theory's parameters on training cases; ``judge`` measures the
-chosen ones on MDPs, losses and a horizon that the search has not seen.
+chosen ones on MDPs, losses and a horizon that the search has not seen.  With ``cuda`` the presets
+and seeds of a case are one batch on the GPU.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import advmdp as am
+from advmdp.batch import BatchRun, RefusedRuns, play_batch, why_no_gpu
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.presets import PRACTICAL
 from benchmarks.preset_cases import JUDGED, LONG, SIZES, TRAINING, Case
@@ -28,6 +30,7 @@ RESULTS = Path(__file__).parent / "presets.json"
 UOB, KNOWN = "uob-reps", "o-reps-bandit"
 Preset = dict[str, float]
 Scores = dict[str, dict[str, list[float]]]  # case -> regret and loss, one entry for each seed
+Engine = Callable[[list[BatchRun], int], list[am.Run | None]]
 COARSE_SEEDS, FINE_SEEDS, JUDGED_SEEDS = range(900, 901), range(910, 914), range(10)
 THEORY: Preset = {"eta_scale": 1.0}
 GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
@@ -43,23 +46,51 @@ WORST = 1.0  # no training run may lose to the theory's parameters
 SWITCHING = 1.02  # loss on switching tables, as a multiple of that with known transition
 
 
-def measure(name: str, preset: Preset, cases: Iterable[Case], seeds: Iterable[int]) -> Scores:
-    """Final regret and expected loss; a run that ends in a refused step counts as infinite."""
-    scores: Scores = {}
+def measure(
+    name: str, presets: list[Preset], cases: Iterable[Case], seeds: Iterable[int], engine: Engine
+) -> list[Scores]:
+    """For every preset final regret and expected loss; a refused run counts as infinite."""
+    scores: list[Scores] = [{} for _ in presets]
     for case in cases:
-        ends = []
-        for seed in seeds:
-            mdp, losses = case.world(seed)
-            entry, n = LEARNERS[name], case.n_episodes
-            known = {"transitions": mdp.transitions} if entry.knows_transition else {}
-            learner = entry.make(mdp.layout, n_episodes=n, **known, **preset)
-            try:
-                run = am.play(mdp, losses, learner, n, seed=seed, checkpoints=[n])
-                ends.append((float(run.regret[-1]), float(run.expected_loss[-1])))
-            except am.UncertifiedStep:
-                ends.append((math.inf, math.inf))
-        scores[case.name] = {"regret": [r for r, _ in ends], "loss": [c for _, c in ends]}
+        batch = [run_of(name, preset, case, seed) for preset in presets for seed in seeds]
+        ends = np.array(
+            [
+                (math.inf, math.inf) if run is None else (run.regret[-1], run.expected_loss[-1])
+                for run in engine(batch, case.n_episodes)
+            ]
+        ).reshape(len(presets), -1, 2)
+        for score, end in zip(scores, ends, strict=True):
+            score[case.name] = {"regret": end[:, 0].tolist(), "loss": end[:, 1].tolist()}
     return scores
+
+
+def run_of(name: str, preset: Preset, case: Case, seed: int) -> BatchRun:
+    """A learner in a world."""
+    mdp, losses = case.world(seed)
+    entry = LEARNERS[name]
+    known = {"transitions": mdp.transitions} if entry.knows_transition else {}
+    learner = entry.make(mdp.layout, n_episodes=case.n_episodes, **known, **preset)
+    return BatchRun(mdp, losses, learner, seed)
+
+
+def on_cpu(batch: list[BatchRun], n_episodes: int) -> list[am.Run | None]:
+    """One run after the other."""
+    ends: list[am.Run | None] = []
+    for run in batch:
+        world = (run.mdp, run.losses, run.learner)
+        try:
+            ends.append(am.play(*world, n_episodes, seed=run.seed, checkpoints=[n_episodes]))
+        except am.UncertifiedStep:
+            ends.append(None)
+    return ends
+
+
+def on_gpu(batch: list[BatchRun], n_episodes: int) -> list[am.Run | None]:
+    """All at once."""
+    try:
+        return list(play_batch(batch, n_episodes, checkpoints=[n_episodes]))
+    except RefusedRuns as refused:
+        return refused.runs
 
 
 def ratios(scores: Scores, base: Scores, what: str = "regret") -> dict[str, np.ndarray]:
@@ -110,7 +141,9 @@ def neighbours(presets: list[Preset]) -> list[Preset]:
     return list({tuple(preset.items()): preset for preset in presets + moved}.values())
 
 
-def explore(name: str, known_preset: Preset | None) -> tuple[Preset, dict[str, Any]]:
+def explore(
+    name: str, known_preset: Preset | None, engine: Engine
+) -> tuple[Preset, dict[str, Any]]:
     """A coarse grid with one seed, then the best and their neighbours with other seeds."""
     grid = GRIDS[name]
     presets: list[Preset] = [
@@ -119,9 +152,11 @@ def explore(name: str, known_preset: Preset | None) -> tuple[Preset, dict[str, A
     ]
     stages = {}
     for stage, seeds in (("coarse", COARSE_SEEDS), ("fine", FINE_SEEDS)):
-        theory = measure(name, THEORY, TRAINING, seeds)
-        known = measure(KNOWN, known_preset, TRAINING, seeds) if known_preset else None
-        rated = [p | rate(measure(name, p, TRAINING, seeds), theory, known) for p in presets]
+        theory, *tried = measure(name, [THEORY, *presets], TRAINING, seeds, engine)
+        known = None
+        if known_preset:
+            [known] = measure(KNOWN, [known_preset], TRAINING, seeds, engine)
+        rated = [p | rate(s, theory, known) for p, s in zip(presets, tried, strict=True)]
         rated.sort(key=lambda r: (r["worst"] > WORST, r["objective"]))
         allowed = [r for r in rated if r.get("switching", 0.0) <= SWITCHING] or rated
         table(f"{name}, {stage}, seeds {list(seeds)}: best of {len(presets)}", rated[:12])
@@ -130,32 +165,32 @@ def explore(name: str, known_preset: Preset | None) -> tuple[Preset, dict[str, A
     return {key: allowed[0][key] for key in grid}, stages
 
 
-def search() -> dict[str, Any]:
+def search(engine: Engine) -> dict[str, Any]:
     """Known transition first: its preset is what the unknown one is compared with."""
     chosen: dict[str, Preset] = {}
     stages: dict[str, Any] = {}
     for name in (KNOWN, UOB):
-        chosen[name], stages[name] = explore(name, chosen.get(KNOWN))
+        chosen[name], stages[name] = explore(name, chosen.get(KNOWN), engine)
         print(f"{name}: {chosen[name]}", flush=True)
     seeds = {"coarse": list(COARSE_SEEDS), "fine": list(FINE_SEEDS)}
     return {"cases": [asdict(c) for c in TRAINING], "seeds": seeds, "chosen": chosen, **stages}
 
 
-def judge() -> dict[str, Any]:
+def judge(engine: Engine) -> dict[str, Any]:
     """The chosen parameters on the judged cases, seed by seed."""
     rows, kept = [], {}
     totals: dict[str, list[np.ndarray]] = {"gain": [], "known": [], "switching": []}
     for case in JUDGED:
         moves = case.kind == "switching"
         what = "loss" if moves else "regret"
-        runs = {
-            "practical": measure(UOB, PRACTICAL[UOB], [case], JUDGED_SEEDS),
-            "known P": measure(KNOWN, PRACTICAL[KNOWN], [case], JUDGED_SEEDS),
-        }
+        tried = [PRACTICAL[UOB]] if moves else [PRACTICAL[UOB], THEORY]
+        practical, *theory = measure(UOB, tried, [case], JUDGED_SEEDS, engine)
+        [known] = measure(KNOWN, [PRACTICAL[KNOWN]], [case], JUDGED_SEEDS, engine)
+        runs = {"practical": practical, "known P": known}
         compared = {"practical / known P": ratios(runs["practical"], runs["known P"], what)}
         totals["switching" if moves else "known"] += compared["practical / known P"].values()
         if not moves:
-            runs["theory"] = measure(UOB, THEORY, [case], JUDGED_SEEDS)
+            runs["theory"] = theory[0]
             compared["theory / practical"] = ratios(runs["theory"], runs["practical"])
             totals["gain"] += compared["theory / practical"].values()
         kept[case.name] = runs
@@ -184,11 +219,17 @@ def judge() -> dict[str, Any]:
 
 def main() -> None:
     """Run one part and keep the other."""
-    parts: dict[str, Callable[[], dict[str, Any]]] = {"search": search, "judge": judge}
-    if len(sys.argv) != 2 or sys.argv[1] not in parts:
+    parts: dict[str, Callable[[Engine], dict[str, Any]]] = {"search": search, "judge": judge}
+    if len(sys.argv) < 2 or sys.argv[1] not in parts or sys.argv[2:] not in ([], ["cuda"]):
         sys.exit(__doc__)
+    engine = on_gpu if sys.argv[2:] else on_cpu
+    if engine is on_gpu and (reason := why_no_gpu()):
+        print(reason, file=sys.stderr)
+        sys.exit(2)
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    RESULTS.write_text(json.dumps(kept | {sys.argv[1]: parts[sys.argv[1]]()}, indent=1) + "\n")
+    RESULTS.write_text(
+        json.dumps(kept | {sys.argv[1]: parts[sys.argv[1]](engine)}, indent=1) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -25,3 +25,7 @@ class StorageFailure(AdvMDPError, OSError):
 
 class MissingExtra(AdvMDPError, ImportError):
     """A part of the package needs a library that is not installed; the message says how."""
+
+
+class NoGPU(AdvMDPError, RuntimeError):
+    """This machine cannot run a batch on a GPU, or not this one; nothing was played."""

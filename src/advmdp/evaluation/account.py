@@ -14,6 +14,7 @@ every checkpoint can be judged against its own best policy.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,14 +90,21 @@ def take_stock(mdp: LayeredMDP, ledger: Ledger) -> tuple[Checkpoint, Comparator]
     best = best_fixed_policy(mdp, ledger.total)
     sums = ledger.sums
     best_fed = float(np.sum(best.occupancy * ledger.fed))  # not by BLAS, whose threads split sums
-    terms = (
-        float(sums[EXPECTED] - sums[BELIEVED]),
-        float(sums[BELIEVED] - sums[FED]),
-        float(sums[FED]) - best_fed,
-        best_fed - best.loss,
+    error, bias1, reg, bias2 = (float(term) for term in four_terms(sums, best.loss, best_fed))
+    point = Checkpoint(
+        float(sums[EXPECTED]), float(sums[REALISED]), best.loss, (error, bias1, reg, bias2)
     )
-    point = Checkpoint(float(sums[EXPECTED]), float(sums[REALISED]), best.loss, terms)
     return point, best
+
+
+def four_terms(sums: Any, best_loss: Any, best_fed: Any) -> tuple[Any, Any, Any, Any]:
+    """ERROR, BIAS1, REG, BIAS2 from the ledger's sums and the best policy's <q*, l>, <q*, l^>."""
+    return (
+        sums[EXPECTED] - sums[BELIEVED],
+        sums[BELIEVED] - sums[FED],
+        sums[FED] - best_fed,
+        best_fed - best_loss,
+    )
 
 
 def solver_statistics(ledger: Ledger) -> SolverStatistics:

@@ -24,6 +24,7 @@ from .graph import (
     Graph,
     gather,
     int64,
+    is_scattered,
     layer_begin,
     layer_end,
     n_layers,
@@ -82,7 +83,7 @@ def add_couplings(
                 copy_transition(begin, size, measure, dual, dual.holding[r] == WRITTEN)
                 for j in range(size):
                     dual.near[j] *= m
-            if graph.scattered[r]:
+            if is_scattered(graph, r):
                 for j in range(size):
                     coupling[line + successor_of(graph, r, j) - there] -= dual.near[j]
             else:
@@ -127,7 +128,7 @@ def add_row_curvature(
             pull = m * dual.together[j]
             if pull > 0.0:
                 diagonal[at + y * n + y] += m * dual.near[j]
-            if graph.scattered[r]:
+            if is_scattered(graph, r):
                 for i in range(j + 1):
                     z = successor_of(graph, r, i) - there
                     diagonal[at + y * n + z] += weight * dual.near[i] - pull * dual.together[i]

@@ -23,7 +23,17 @@ from numpy.typing import NDArray
 
 from .ball import ball_distance, ball_scale, clip_ball, floor_scale
 from .careful import careful_ball, careful_box, careful_simplex
-from .graph import Floats, Graph, gather, int64, row_begin, row_dot, row_size, successor_of
+from .graph import (
+    Floats,
+    Graph,
+    gather,
+    int64,
+    is_scattered,
+    row_begin,
+    row_dot,
+    row_size,
+    successor_of,
+)
 from .rows import (
     BALL,
     BOX,
@@ -104,7 +114,7 @@ def stays_free(graph: Graph, r: int, chance: Floats, dual: Dual, rows: Transitio
     size = row_size(graph, r)
     scale = dual.scale[r]
     outside = 0
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             value = scale * linear(chance[begin + j]) * dual.tilt[successor_of(graph, r, j)]
             outside += (value < rows.lower[begin + j]) | (value > rows.upper[begin + j])
@@ -121,7 +131,7 @@ def weigh_row(graph: Graph, r: int, table: Floats, vector: Floats, out: Floats) 
     """Write ``table * vector[successor]`` to ``out``."""
     begin = row_begin(graph, r)
     size = row_size(graph, r)
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             out[begin + j] = linear(table[begin + j]) * vector[successor_of(graph, r, j)]
     else:

@@ -20,7 +20,7 @@ from .projection import (
     Solver,
     project,
 )
-from .targets import kernel
+from .targets import kernel, rejoin
 from .trajectory import draw_trajectory
 from .visits import Counts, settle
 
@@ -127,6 +127,7 @@ def play_mirror(
     """
     measure = learner.measure
     for episode in range(start, stop):
+        rejoin()
         fill_losses(program, world.seed0, world.seed1, episode, ledger.losses)
         open_episode(graph, world, measure.policy, episode, ledger)
         note_belief(graph, measure, ledger)
@@ -158,6 +159,7 @@ def play_bandit(
 ) -> int:
     """Episodes start .. stop - 1 of a learner that sees the losses of its own path."""
     for episode in range(start, stop):
+        rejoin()
         fill_losses(program, world.seed0, world.seed1, episode, ledger.losses)
         open_episode(graph, world, state.policy, episode, ledger)
         bandit_step(graph, state, ledger.states, ledger.path, ledger.path_losses)
@@ -177,6 +179,7 @@ def play_full(
 ) -> int:
     """Episodes start .. stop - 1 of a learner that sees the losses of all pairs."""
     for episode in range(start, stop):
+        rejoin()
         fill_losses(program, world.seed0, world.seed1, episode, ledger.losses)
         open_episode(graph, world, state.policy, episode, ledger)
         full_step(graph, state, ledger.states, ledger.path, ledger.losses)

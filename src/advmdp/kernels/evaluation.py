@@ -20,6 +20,7 @@ from .graph import (
     Graph,
     gather,
     int64,
+    is_scattered,
     layer_begin,
     layer_end,
     n_layers,
@@ -196,7 +197,7 @@ def written_row_times(
         centre = first if group == 1 else second
         part = excess + (dual.near[j] - centre if group > 0 else 0.0)
         dual.near[j] = m * dual.work[begin + j] * part
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             out[successor_of(graph, r, j)] += dual.near[j]
     else:

@@ -68,9 +68,15 @@ def row_size(graph: Graph, r: int) -> int:
 
 
 @leaf
+def is_scattered(graph: Graph, r: int) -> bool:
+    """Whether the successors of row r are listed; the length settles it for all rows at once."""
+    return graph.successor.shape[0] > 0 and bool(graph.scattered[r])
+
+
+@leaf
 def successor_of(graph: Graph, r: int, j: int) -> int:
     """The j-th successor of row r."""
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         return int64(graph.successor[int64(graph.row_start[r]) + j])
     return int64(graph.first[r]) + j
 
@@ -94,7 +100,7 @@ def gather(graph: Graph, r: int, vector: Floats, near: Floats) -> None:
     """
     begin = int64(graph.row_start[r])
     size = int64(graph.row_start[r + 1]) - begin
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             near[j] = vector[int64(graph.successor[begin + j])]
     else:
@@ -109,7 +115,7 @@ def row_dot(graph: Graph, r: int, table: Floats, vector: Floats) -> float:
     begin = int64(graph.row_start[r])
     size = int64(graph.row_start[r + 1]) - begin
     total = 0.0
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             total += max(table[begin + j], 0.0) * vector[int64(graph.successor[begin + j])]
     else:
@@ -124,7 +130,7 @@ def row_add(graph: Graph, r: int, table: Floats, factor: float, out: Floats) -> 
     """Add ``factor * table`` to the successors' places in ``out``."""
     begin = int64(graph.row_start[r])
     size = int64(graph.row_start[r + 1]) - begin
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             out[int64(graph.successor[begin + j])] += factor * max(table[begin + j], 0.0)
     else:
@@ -141,7 +147,7 @@ def row_dot_and_add(
     begin = int64(graph.row_start[r])
     size = int64(graph.row_start[r + 1]) - begin
     total = 0.0
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             value = max(table[begin + j], 0.0)
             x = int64(graph.successor[begin + j])
@@ -173,7 +179,7 @@ def row_tilt(graph: Graph, r: int, vector: Floats, factor: float, table: Floats)
     """table *= factor * vector along row r; a leaf for the same reason."""
     begin = int64(graph.row_start[r])
     size = int64(graph.row_start[r + 1]) - begin
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             table[begin + j] *= factor * vector[int64(graph.successor[begin + j])]
     else:
@@ -191,7 +197,7 @@ def row_dot_and_low(
     size = int64(graph.row_start[r + 1]) - begin
     total = 0.0
     low = 0
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             value = max(table[begin + j], 0.0) * vector[int64(graph.successor[begin + j])]
             total += value

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba.extending import overload
+from .targets import overload_for_target
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,7 +56,7 @@ def full_step(graph: Any, state: Any, states: Any, path: Any, losses: Any) -> No
 def _compile_step(step: Callable[..., Any], table: dict[type, Callable[..., Any]]) -> None:
     """Let compiled code resolve ``step`` by the type of the state."""
 
-    @overload(step)
+    @overload_for_target(step)
     def choose(graph: Any, state: Any, states: Any, path: Any, losses: Any) -> Any:
         update = table[state.instance_class]
 

@@ -11,6 +11,7 @@ Rules for a kernel: loops over arrays handed in, no allocation, no NumPy functio
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -53,8 +54,12 @@ def leaf(function: F) -> F:
 def _compile(function: F, *, inline: bool) -> F:
     if __package__ == CUDA_PACKAGE:
         from numba import cuda
+        from numba.core import config
 
-        return cuda.jit(device=True)(function)  # type: ignore[no-any-return, no-untyped-call]
+        # Inlined as a whole, one kernel knows the offset of every array of a batch (see
+        # advmdp.batch): its addresses are one base plus constants.
+        options = {} if config.ENABLE_CUDASIM else {"forceinline": True}
+        return cuda.jit(device=True, **options)(function)  # type: ignore[no-any-return, no-untyped-call]
     from numba import njit
 
     compiled = njit(  # type: ignore[call-overload]
@@ -87,6 +92,21 @@ def machine_code(compiled: F, *arguments: object) -> F:
     return compiled.compile(tuple(map(typeof, arguments)))  # type: ignore[no-any-return]
 
 
+def overload_for_target(function: Callable[..., Any]) -> Callable[[F], F]:
+    """``numba.extending.overload`` for the target; the simulator runs ``function`` itself."""
+    if __package__ != CUDA_PACKAGE:
+        from numba.extending import overload
+
+        return overload(function)  # type: ignore[no-any-return, no-untyped-call]
+    from numba.core import config
+
+    if config.ENABLE_CUDASIM:
+        return lambda choose: choose
+    from numba.cuda.extending import overload as cuda_overload
+
+    return cuda_overload(function)  # type: ignore[no-any-return, no-untyped-call]
+
+
 def _stamp_cache(cache: Any) -> None:
     from numba.core.caching import IndexDataCacheFile
 
@@ -108,4 +128,29 @@ def load_cuda_kernels() -> ModuleType:
         module = importlib.util.module_from_spec(spec)
         sys.modules[CUDA_PACKAGE] = module
         spec.loader.exec_module(module)
+        for path in folder.glob("[!_]*.py"):
+            importlib.import_module(f"{CUDA_PACKAGE}.{path.stem}")
     return sys.modules[CUDA_PACKAGE]
+
+
+def _wait_for_the_warp() -> Callable[[], None]:
+    def nothing() -> None:
+        pass
+
+    if __package__ == CUDA_PACKAGE:
+        from numba import cuda
+        from numba.core import config
+
+        if not config.ENABLE_CUDASIM:
+
+            def wait() -> None:
+                cuda.syncwarp()
+
+            return kernel(wait)
+    return leaf(nothing)
+
+
+# Runs that share a warp drift apart at every branch and meet again where the branch ends.  A loop
+# that may return in its middle has no such place: once apart, its runs stay apart, one executing
+# while the others wait (measured: thirty times slower).  There ``rejoin()`` makes them meet.
+rejoin = _wait_for_the_warp()

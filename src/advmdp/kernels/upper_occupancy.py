@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from .graph import (
     Floats,
     Graph,
+    is_scattered,
     layer_begin,
     layer_end,
     n_layers,
@@ -160,6 +161,23 @@ def best_printed_row(graph: Graph, r: int, k: int, rows: TransitionSet, reach: R
 
 
 @leaf
+def best_sorted(
+    graph: Graph,
+    r: int,
+    kind: int,
+    rows: TransitionSet,
+    value: Floats,
+    order: NDArray[np.int64],
+) -> float:
+    """max <p, value> over a row's set, the successors in descending order of value."""
+    if kind == SIMPLEX:
+        return value[successor_of(graph, r, order[0])]
+    if kind == BOX:
+        return fill_box(graph, r, rows, value, order)
+    return shift_ball(graph, r, rows, value, order)
+
+
+@leaf
 def best_row(graph: Graph, r: int, k: int, rows: TransitionSet, reach: Reach) -> float:
     """max <p, f> over the row's set, for a row of layer k.
 
@@ -168,16 +186,10 @@ def best_row(graph: Graph, r: int, k: int, rows: TransitionSet, reach: Reach) ->
     kind = rows.kind[r]
     if kind == FIXED:
         return row_dot(graph, r, rows.lower, reach.value)
-    width = layer_end(graph, k + 1) - layer_begin(graph, k + 1)
-    order = reach.order
-    if row_size(graph, r) < width:
+    if row_size(graph, r) < layer_end(graph, k + 1) - layer_begin(graph, k + 1):
         sort_row(graph, r, reach)
-        order = reach.row_order
-    if kind == SIMPLEX:
-        return reach.value[successor_of(graph, r, order[0])]
-    if kind == BOX:
-        return fill_box(graph, r, rows, reach.value, order)
-    return shift_ball(graph, r, rows, reach.value, order)
+        return best_sorted(graph, r, kind, rows, reach.value, reach.row_order)
+    return best_sorted(graph, r, kind, rows, reach.value, reach.order)
 
 
 @leaf
@@ -185,7 +197,7 @@ def chance_of_one(graph: Graph, r: int, target: int, rows: TransitionSet) -> flo
     """The largest p(target) over the row's set: the same with f the indicator of one state."""
     size = row_size(graph, r)
     position = -1
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             if successor_of(graph, r, j) == target:
                 position = j

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .graph import Floats, Graph, Index, int64, row_begin, row_size, successor_of
+from .graph import Floats, Graph, Index, int64, is_scattered, row_begin, row_size, successor_of
 from .rows import BALL, BOX, SIMPLEX, Marks, TransitionSet
 from .targets import kernel
 
@@ -58,7 +58,7 @@ class Visits(NamedTuple):
 def entry_of(graph: Graph, r: int, state: int) -> int:
     """The entry of row r that leads to ``state``; -1 if it is not declared."""
     size = row_size(graph, r)
-    if graph.scattered[r]:
+    if is_scattered(graph, r):
         for j in range(size):
             if successor_of(graph, r, j) == state:
                 return row_begin(graph, r) + j

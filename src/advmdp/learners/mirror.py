@@ -13,6 +13,7 @@ from advmdp.kernels import mirror as kernel
 from advmdp.kernels.dual import Dual, Measure
 from advmdp.kernels.episode import play_mirror
 from advmdp.kernels.flow import forward
+from advmdp.kernels.looks import mean_width
 from advmdp.kernels.projection import Solver, project
 from advmdp.kernels.rows import BALL, SIMPLEX, TransitionSet
 from advmdp.kernels.visits import (
@@ -169,10 +170,7 @@ class MirrorDescent(CompiledLearner):
 
         Boxes: the mean over triples of upper - lower.  Balls: the mean radius, as a share of 2.
         """
-        rows, shape = self._state.rows, self._state.rates.shape
-        if shape == BERNSTEIN:
-            return float((rows.upper - rows.lower).mean())
-        return float(rows.width.mean() / 2.0) if shape == WEISSMAN else 0.0
+        return float(mean_width(self._state.rows, self._state.rates.shape))
 
     def occupancy(self) -> Table:
         """q_t of the coming episode, a triple table."""

@@ -1,0 +1,197 @@
+"""Many runs in one block of memory.
+
+The kernels work on nested NamedTuples of arrays and numbers.  A batch holds one such tree for every
+run, all of one shape.  Its leaves become *columns* of a block of bytes that is cut into tiles of
+``width`` runs, and inside a tile a column is stored (entry, run): the threads of a warp, one for
+each run of a tile, read neighbouring addresses.  With the offsets of all columns fixed, an address
+is one base plus constants, which is what keeps the compiled code in registers.
+
+What every run reads and none writes (the layout's indices, a transition or a table of losses that
+all runs share) is held once, in the *common* part.  Numbers that choose a branch of a kernel are
+written into the compiled code when all runs agree on them.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+
+Bytes = NDArray[np.uint8]
+
+READ_ONLY = {"graph", "transitions", "tables", "marks"}
+CHOICES = {"n_actions", "kind", "noisy", "shape", "estimator", "bernstein", "fresh"}
+SWITCHES = {"least", "strength"}  # rates that switch a part of a kernel off when they are zero
+
+
+class Column(NamedTuple):
+    """Where a leaf lies: bytes into its tile, or into the common part."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]  # () for a number
+    offset: int
+    common: bool
+
+    @property
+    def size(self) -> int:
+        """Entries of one run."""
+        return math.prod(self.shape)
+
+
+class Constant(NamedTuple):
+    """A leaf that is part of the compiled code."""
+
+    value: int | float | bool | None
+
+
+class Node(NamedTuple):
+    """A NamedTuple class, or ``tuple``, and its parts."""
+
+    kind: type
+    parts: tuple[Tree, ...]
+
+
+Tree = Column | Constant | Node
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where everything lies; equal plans share their compiled code."""
+
+    tree: Tree
+    width: int
+    tile_bytes: int
+    common_bytes: int
+
+    def columns(self) -> dict[str, Column]:
+        """All columns by their dotted names."""
+        return {column.name: column for column in _columns(self.tree)}
+
+
+def _columns(tree: Tree) -> Iterator[Column]:
+    if isinstance(tree, Column):
+        yield tree
+    elif isinstance(tree, Node):
+        for part in tree.parts:
+            yield from _columns(part)
+
+
+def _padded(size: int, unit: int) -> int:
+    return -(-size // unit) * unit
+
+
+class Block:
+    """The trees of several runs, packed.
+
+    Parameters
+    ----------
+    trees
+        One for each run, all of the same types and shapes.  Runs may share arrays: nothing is
+        written to them.
+    width
+        Runs in a tile.
+    """
+
+    def __init__(self, trees: Sequence[Any], width: int) -> None:
+        self.n_runs = len(trees)
+        self._width = width
+        self._own: list[tuple[Column, NDArray[Any], NDArray[np.int64]]] = []
+        self._common: list[tuple[Column, NDArray[Any]]] = []
+        self._own_bytes = self._common_bytes = 0
+        tree = self._plant(trees, "")
+        self.plan = Plan(tree, width, self._own_bytes, max(self._common_bytes, 1))
+
+    @property
+    def bytes_per_run(self) -> int:
+        """Memory of the card for one run."""
+        return self.plan.tile_bytes // self._width
+
+    def _plant(self, values: Sequence[Any], name: str) -> Tree:
+        first = values[0]
+        if any(type(value) is not type(first) for value in values):
+            raise InvalidInput(f"batch: the runs differ in the type of {name}; play them apart")
+        if isinstance(first, tuple):
+            fields = getattr(type(first), "_fields", tuple(map(str, range(len(first)))))
+            prefix = f"{name}." if name else ""
+            parts = [
+                self._plant([value[i] for value in values], prefix + field)
+                for i, field in enumerate(fields)
+            ]
+            return Node(type(first), tuple(parts))
+        if first is None:
+            return Constant(None)
+        if not isinstance(first, np.ndarray) and len(set(values)) == 1:
+            field = name.rsplit(".", 1)[-1]
+            if field in CHOICES or (field in SWITCHES and first == 0.0):
+                return Constant(first)
+        return self._add(values, name)
+
+    def _add(self, values: Sequence[Any], name: str) -> Column:
+        """A column for one leaf; equal objects are kept once until they are packed."""
+        places: dict[int, int] = {}
+        which = np.array([places.setdefault(id(value), len(places)) for value in values])
+        distinct = [np.asarray(values[i]) for i in np.unique(which, return_index=True)[1]]
+        first = distinct[0]
+        if any(value.shape != first.shape or value.dtype != first.dtype for value in distinct):
+            raise InvalidInput(f"batch: the runs differ in the shape of {name}; play them apart")
+        data = np.stack(distinct)
+        common = _is_read_only(name, first) and bool((data == first).all())
+        offset = self._common_bytes if common else self._own_bytes
+        column = Column(name, first.dtype.str, first.shape, offset, common)
+        if common:
+            self._common.append((column, first))
+            self._common_bytes += _padded(first.nbytes, 8)
+        else:
+            self._own.append((column, data, which))
+            self._own_bytes += _padded(first.nbytes * self._width, 8 * self._width)
+        return column
+
+    def stamp(self) -> int:
+        """A checksum of all that was packed."""
+        stamp = zlib.crc32(repr(self.plan).encode())
+        for _, data, which in self._own:
+            stamp = zlib.crc32(which.tobytes(), zlib.crc32(data.tobytes(), stamp))
+        return zlib.crc32(self.common().tobytes(), stamp)
+
+    def common(self) -> Bytes:
+        """The common part."""
+        out = np.zeros(self.plan.common_bytes, dtype=np.uint8)
+        for column, value in self._common:
+            out[column.offset : column.offset + value.nbytes] = value.reshape(-1).view(np.uint8)
+        return out
+
+    def own(self, begin: int, end: int) -> Bytes:
+        """The tiles of runs begin .. end - 1; the rest of the last tile repeats its last run."""
+        n_tiles = -(-(end - begin) // self._width)
+        runs = np.minimum(np.arange(begin, begin + n_tiles * self._width), end - 1)
+        out = np.zeros((n_tiles, self.plan.tile_bytes), dtype=np.uint8)
+        for column, data, which in self._own:
+            flat = data.reshape(len(data), -1)[which[runs]]
+            cells(out, column, self._width)[:] = flat.reshape(n_tiles, self._width, -1).swapaxes(
+                1, 2
+            )
+        return out
+
+
+def _is_read_only(name: str, value: NDArray[Any]) -> bool:
+    return value.ndim == 0 or not READ_ONLY.isdisjoint(name.split("."))
+
+
+def cells(tiles: Bytes, column: Column, width: int) -> NDArray[Any]:
+    """A column of many tiles as an array (tile, entry, run): a view."""
+    dtype = np.dtype(column.dtype)
+    part = tiles[:, column.offset : column.offset + column.size * width * dtype.itemsize]
+    return part.view(dtype).reshape(len(tiles), column.size, width)
+
+
+def by_run(part: NDArray[Any], column: Column, n_runs: int) -> NDArray[Any]:
+    """(tile, entry, run) as (run, *shape)."""
+    return part.swapaxes(1, 2).reshape(-1, *column.shape)[:n_runs]

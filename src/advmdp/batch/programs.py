@@ -1,0 +1,129 @@
+"""The GPU kernels of a batch: the kernels of ``play``, a thread for each run.
+
+This file loads ``numba.cuda``: it is imported when a batch is about to be played, not before.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from numba import cuda
+from numba.core import config
+
+from advmdp.batch.columns import Node, Plan
+from advmdp.batch.views import twin, view_of
+from advmdp.kernels.stock import BEST, BEST_FED, EPOCH, SUMS, WIDTH
+from advmdp.kernels.targets import CUDA_PACKAGE, load_cuda_kernels
+
+WARP = 32
+
+
+class Programs(NamedTuple):
+    """``play`` and ``rescue`` move ``done``, ``stock`` fills figures, ``fetch`` copies a column.
+
+    ``done[run]`` is the number of episodes played, or ``-1 - t`` when episode t was refused.
+    """
+
+    play: Any
+    rescue: Any
+    stock: Any
+    fetch: Any
+
+
+@lru_cache(maxsize=32)
+def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
+    """Compile on first use, once for each plan."""
+    _load_kernels()
+    view, width = view_of(plan), plan.width
+    episode, mirror = _module("episode"), _module("mirror")
+    loop = getattr(episode, loop_name)
+    judge, note_projection = _module("stock").judge, episode.note_projection
+    finish_safely, undo_update = mirror.finish_safely, mirror.undo_update
+    look = _look_of(plan)
+    options = {} if registers is None or config.ENABLE_CUDASIM else {"max_registers": registers}
+
+    @cuda.jit(**options)
+    def play(tiles: Any, common: Any, done: Any, stop: int) -> None:
+        tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
+        lane = cuda.threadIdx.x % WARP
+        run = tile * width + lane
+        if lane < width and run < done.shape[0] and 0 <= done[run] < stop:
+            graph, world, program, ledger, state = view(tiles, common, tile, lane)
+            done[run] = loop(graph, world, program, ledger, done[run], stop, *state)
+
+    @cuda.jit
+    def rescue(tiles: Any, common: Any, done: Any, stop: int) -> None:
+        tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
+        lane = cuda.threadIdx.x % WARP
+        run = tile * width + lane
+        if lane < width and run < done.shape[0] and 0 <= done[run] < stop:
+            graph, _, _, ledger, state = view(tiles, common, tile, lane)
+            if finish_safely(graph, state[0], state[1]):
+                note_projection(state[0].solver, ledger)
+                done[run] += 1
+            else:
+                undo_update(graph, state[0], ledger.states, ledger.path)
+                done[run] = -1 - done[run]
+
+    @cuda.jit
+    def stock(tiles: Any, common: Any, done: Any, figures: Any) -> None:
+        tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
+        lane = cuda.threadIdx.x % WARP
+        run = tile * width + lane
+        if lane < width and run < done.shape[0] and done[run] >= 0:
+            graph, world, _, ledger, state = view(tiles, common, tile, lane)
+            best, best_fed = judge(graph, world, ledger)
+            for i in range(4):
+                figures[SUMS + i, run] = ledger.sums[i]
+            figures[BEST, run] = best
+            figures[BEST_FED, run] = best_fed
+            epoch, open_width = look(state[0])
+            figures[EPOCH, run] = epoch
+            figures[WIDTH, run] = open_width
+
+    @cuda.jit
+    def fetch(tiles: Any, offset: int, out: Any) -> None:
+        for i in range(cuda.threadIdx.x, out.shape[1], cuda.blockDim.x):
+            out[cuda.blockIdx.x, i] = tiles[cuda.blockIdx.x, offset + i]
+
+    return Programs(play, rescue if loop_name == "play_mirror" else None, stock, fetch)
+
+
+def _load_kernels() -> None:
+    """The kernels for CUDA; their loops call ``steps`` where the source says ``range``.
+
+    numba does not let a module redefine ``range``, so the name is exchanged in the functions' code.
+    """
+    package = load_cuda_kernels()
+    if config.ENABLE_CUDASIM:
+        return
+    from advmdp.batch.steps import steps
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{package.__name__}."):
+            for value in list(vars(module).values()):
+                function = getattr(value, "py_func", None)
+                if function is not None:
+                    code = function.__code__
+                    names = tuple("steps" if n == "range" else n for n in code.co_names)
+                    function.__code__ = code.replace(co_names=names)
+                    function.__globals__["steps"] = steps
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"{CUDA_PACKAGE}.{name}")
+
+
+def _look_of(plan: Plan) -> Callable[..., Any]:
+    """The device function that reads epoch and mean width from a learner's state, if it has any."""
+    assert isinstance(plan.tree, Node)
+    state = plan.tree.parts[-1]
+    assert isinstance(state, Node)
+    first = state.parts[0]
+    assert isinstance(first, Node)
+    looks = _module("looks")
+    return looks.LOOKS.get(twin(first.kind), looks.see_nothing)  # type: ignore[no-any-return]

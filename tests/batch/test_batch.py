@@ -1,0 +1,190 @@
+"""Batches under numba's CUDA simulator: the runs of ``play``, for every learner."""
+
+from __future__ import annotations
+
+import pytest
+
+from advmdp.learners.catalogue import LEARNERS
+from tests.batch.simulator import simulate
+
+EVERY_LEARNER = """
+import sys
+
+N = 9
+for name in sys.argv[1].split(","):
+    eager = {"log_scale": 0.001, "eta_scale": 4.0} if name.startswith("uob") else {}
+    batch = [
+        BatchRun(mdp, am.losses.Stochastic(TABLES[i]), make(name, N, mdp, **eager), seed=i)
+        for i, mdp in enumerate([MDPS[0], MDPS[1], MDPS[0]])
+    ]
+    before = [run.learner.policy()[0].tolist() for run in batch]
+    results = play_batch(batch, N, width=2)
+    assert before == [run.learner.policy()[0].tolist() for run in batch], "a learner was changed"
+    for run, result in zip(batch, results, strict=True):
+        learner = make(name, N, run.mdp, **eager)
+        assert_same(result, am.play(run.mdp, run.losses, learner, N, seed=run.seed))
+    print(name)
+"""
+
+LOSSES = """
+N = 10
+usual, other = TABLES[0], 1.0 - TABLES[0]
+for processes in (
+    [am.losses.Switching([usual, other], period=p) for p in (3, 4)],
+    [am.losses.Drifting(usual, other, period=p) for p in (5, 7)],
+    [am.losses.Corrupted(usual, other, 3, N, seed=s) for s in (0, 1)],
+    [am.losses.Adaptive(usual, strength=s) for s in (0.5, 0.0)],
+    [am.losses.Majority.against(usual, period=4), am.losses.Switching([other, usual], period=2)],
+):
+    learner = make("exp3-ix", N, MDPS[0])
+    batch = [BatchRun(MDPS[0], losses, learner, seed=7) for losses in processes]
+    for run, result in zip(batch, play_batch(batch, N), strict=True):
+        assert_same(result, am.play(run.mdp, run.losses, make("exp3-ix", N, MDPS[0]), N, seed=7))
+print("same")
+"""
+
+WIDE = """
+# Layers wide enough for conjugate gradients, and a declared support.
+N = 3
+wide = am.families.random_mdp((1, 13, 1), 2, seed=0)
+sparse = am.families.random_mdp((1, 4, 4, 1), 2, seed=0, n_successors=2)
+for mdp in (wide, sparse):
+    losses = am.losses.Stochastic(np.random.default_rng(0).random(mdp.layout.n_rows))
+    learner = make("uob-reps", N, mdp, log_scale=0.001)
+    batch = [BatchRun(mdp, losses, learner, seed=i) for i in range(2)]
+    for i, result in enumerate(play_batch(batch, N)):
+        other = am.play(mdp, losses, make("uob-reps", N, mdp, log_scale=0.001), N, seed=i)
+        assert_same(result, other)
+        assert result.solver.products == other.solver.products
+print("same")
+"""
+
+WAVES = """
+N = 6
+learners = [make("uob-reps", N, MDPS[0], eta_scale=scale) for scale in (1.0, 2.0)]
+losses = am.losses.Stochastic(TABLES[0])
+batch = [BatchRun(MDPS[0], losses, learners[i % 2], seed=i) for i in range(5)]
+whole = play_batch(batch, N, width=4, checkpoints=[2, 5])
+reports = []
+cut = play_batch(batch, N, width=4, checkpoints=[2, 5], memory=10_000, progress=reports.append)
+assert reports[-1].runs == 5 and reports[-1].episodes == 5 * N, reports[-1]
+assert len({report.runs for report in reports}) > 1, "everything fitted: the case is too easy"
+for run, other in zip(whole, cut, strict=True):
+    assert run.episodes.tolist() == [2, 5, 6]
+    assert run.regret.tobytes() == other.regret.tobytes()
+    assert run.decomposition.reg.tobytes() == other.decomposition.reg.tobytes()
+print("same")
+"""
+
+RESUMED = """
+import advmdp.batch.playing as playing
+
+N = 10
+losses = am.losses.Adaptive(TABLES[0], strength=0.3)
+batch = [BatchRun(MDPS[i % 2], losses, make("uob-reps", N, MDPS[0]), seed=i) for i in range(3)]
+options = dict(width=2, checkpoints=[3, 7], memory=6_000)
+saved = []
+whole = play_batch(batch, N, save=saved.append, save_seconds=0.0, **options)
+assert len({int(state["wave"]) for state in saved}) > 1, "only one wave: the case is too easy"
+for state in saved:
+    on_disk = {name: np.array(array) for name, array in state.items()}
+    again = play_batch(batch, N, resume=on_disk, **options | {"memory": 10**6})
+    for run, other in zip(whole, again, strict=True):
+        for name in ("regret", "expected_loss", "realised_loss", "mean_width"):
+            assert getattr(run, name).tobytes() == getattr(other, name).tobytes(), name
+        assert run.solver == other.solver
+        assert run.epoch_starts.tolist() == other.epoch_starts.tolist()
+last = batch[-1]
+reseeded = [*batch[:-1], BatchRun(last.mdp, last.losses, last.learner, seed=99)]
+for other in (batch[:2], batch[::-1], reseeded):
+    try:
+        play_batch(other, N, resume=saved[0], **options)
+    except am.InvalidInput as problem:
+        assert "another batch" in str(problem)
+    else:
+        raise AssertionError("resumed with other runs")
+print("same")
+"""
+
+# Projections that fail on purpose: every one on the fast path, and that of a marked run on both.
+FAILING = """
+import importlib
+from advmdp.kernels.targets import load_cuda_kernels
+
+package = load_cuda_kernels().__name__
+MARK = 77.0
+
+
+def fail_often(project):
+    def pretend(graph, measure, rows, solver, wide, in_logs):
+        if in_logs is None or solver.figures[2] == MARK:
+            return False
+        return project(graph, measure, rows, solver, wide, in_logs)
+
+    return pretend
+
+
+for name in ("episode", "mirror"):
+    module = importlib.import_module(f"{package}.{name}")
+    module.project = fail_often(module.project)
+losses = am.losses.Stochastic(np.ones(LAYOUT.n_rows))
+"""
+
+REFUSED = """
+N = 4
+learners = [make("uob-reps", N, MDPS[0]) for _ in range(2)]
+learners[1]._state.solver.figures[2] = MARK
+batch = [BatchRun(MDPS[0], losses, learner, seed=i) for i, learner in enumerate(learners)]
+try:
+    play_batch(batch, N, width=2)
+except RefusedRuns as problem:
+    assert "1 of 2 runs" in str(problem) and "run 1 at episode 1" in str(problem), problem
+    assert "\\n" not in str(problem)
+    assert problem.refused.tolist() == [-1, 0]
+    assert problem.runs[1] is None
+    other = am.play(MDPS[0], losses, make("uob-reps", N, MDPS[0]), N)
+    assert_same(problem.runs[0], other, safe_paths=N)
+else:
+    raise AssertionError("an uncertified step slipped through")
+print("refused")
+"""
+
+SAFE_PATH = """
+N = 5
+learner = make("uob-reps", N, MDPS[0], log_scale=0.001)
+batch = [BatchRun(MDPS[0], losses, learner, seed=i) for i in range(3)]
+for i, result in enumerate(play_batch(batch, N, width=2)):
+    other = am.play(MDPS[0], losses, make("uob-reps", N, MDPS[0], log_scale=0.001), N, seed=i)
+    assert_same(result, other, safe_paths=N)
+print("safe")
+"""
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_every_learner_plays_as_on_the_cpu(part: int) -> None:
+    names = list(LEARNERS)[part::3]
+    assert simulate(EVERY_LEARNER, ",".join(names)).split() == names
+
+
+def test_loss_processes_of_one_shape_share_a_batch() -> None:
+    assert "same" in simulate(LOSSES)
+
+
+def test_wide_layers_and_declared_supports() -> None:
+    assert "same" in simulate(WIDE)
+
+
+def test_a_batch_is_cut_to_the_memory_of_the_card() -> None:
+    assert "same" in simulate(WAVES)
+
+
+def test_a_resumed_batch_ends_with_the_same_bits() -> None:
+    assert "same" in simulate(RESUMED)
+
+
+def test_an_uncertified_step_stops_its_run_and_no_other() -> None:
+    assert "refused" in simulate(FAILING + REFUSED)
+
+
+def test_the_safe_path_takes_over() -> None:
+    assert "safe" in simulate(FAILING + SAFE_PATH)
