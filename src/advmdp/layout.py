@@ -141,7 +141,7 @@ class Layout:
 
     def lines(self) -> Graph:
         """A row for each state, to hold the sum of its actions; without entries when sparse."""
-        if not self.is_dense:
+        if self.n_entries < sum(n * n_actions * m for n, n_actions, m in self._shapes):
             nothing = np.zeros(self.n_states, dtype=np.uint32)
             return self.graph()._replace(n_actions=1, row_start=nothing)
         return Layout(self.layer_sizes, 1).graph()

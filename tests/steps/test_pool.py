@@ -1,7 +1,7 @@
 """Free rows taken together give the same projection as rows looked at one by one.
 
-Lines exist in dense layouts only, so the same problem on a layout that declares every successor
-never pools: an oracle that shares the row oracles but nothing of ``kernels/pool``.
+The oracle is the same problem on a layout without lines, as sparse ones are: it shares the row
+oracles, but every row is looked at in every evaluation.
 """
 
 from __future__ import annotations
@@ -12,18 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import advmdp as am
+from advmdp.kernels.graph import Graph
 from tests.reference.instances import Instance, instances, modest, random_instance
 from tests.reference.tables import box_error, flow_error, greatest_difference
 from tests.steps.sets import layout_of
 
 
-def declared(layout: am.Layout) -> am.Layout:
-    """The same layout with every successor declared: not dense, so nothing is pooled."""
-    support = [
-        np.ones((n, layout.n_actions, m), dtype=bool)
-        for n, m in zip(layout.layer_sizes, layout.layer_sizes[1:], strict=False)
-    ]
-    return am.Layout(layout.layer_sizes, layout.n_actions, successors=support)
+class Unpooled(am.Layout):
+    """A layout whose states have no lines, as if it were sparse."""
+
+    def lines(self) -> Graph:
+        return self.graph()._replace(
+            n_actions=1, row_start=np.zeros(self.n_states, dtype=np.uint32)
+        )
+
+
+def unpooled(layout: am.Layout) -> am.Layout:
+    """The same layout, on which nothing is pooled."""
+    return Unpooled(layout.layer_sizes, layout.n_actions)
 
 
 def both(case: Instance) -> tuple[am.Projection, am.Projection]:
@@ -31,7 +37,7 @@ def both(case: Instance) -> tuple[am.Projection, am.Projection]:
     layout = layout_of(case)
     first, second = (
         am.project(case.weights, am.BoxSet(chosen, *case.box()))
-        for chosen in (layout, declared(layout))
+        for chosen in (layout, unpooled(layout))
     )
     return first, second
 
@@ -62,7 +68,7 @@ def test_what_is_known_of_a_row_lasts_from_episode_to_episode(eta_scale: float) 
     rng = np.random.default_rng(5)
     learners = [
         am.UOBREPS(layout, n_episodes=400, log_scale=0.02, eta_scale=eta_scale)
-        for layout in (mdp.layout, declared(mdp.layout))
+        for layout in (mdp.layout, unpooled(mdp.layout))
     ]
     for _ in range(400):
         states, actions = [0], []

@@ -12,8 +12,8 @@ Which rows are free is guessed from the last projection and verified in every ev
 rows one comparison does it: ``Dual.tight`` bounds how close a row is to its box, and tilts that are
 not far enough apart to close that gap cannot take the row out of it.
 
-Lines exist in dense layouts only; elsewhere they are empty, nothing is pooled, and every row is
-looked at in every evaluation.
+Lines exist where every successor is possible; elsewhere they are empty, nothing is pooled, and
+every row is looked at in every evaluation.
 """
 
 from __future__ import annotations
