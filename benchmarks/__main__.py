@@ -17,6 +17,7 @@ from benchmarks import (
     learners,
     memory,
     projections,
+    report_speed,
     robustness,
     starting,
     sweeps,
@@ -36,6 +37,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "robustness": robustness.run,
     "projections": projections.run,
     "sweeps": sweeps.run,
+    "report": report_speed.run,
 }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.run import Run
+from advmdp.reports.files import checked_path, replacing
 
 if TYPE_CHECKING:  # matplotlib takes a while to import: only those who plot pay for it
     from matplotlib.axes import Axes
@@ -37,22 +38,7 @@ def checked_figure_path(path: str | os.PathLike[str], name: str = "path") -> Pat
     ...
     advmdp.errors.InvalidInput: output: 'regret.jpg' should end in .png, .pdf, .svg
     """
-    target = Path(path)
-    if target.suffix.lower() not in FORMATS:
-        raise InvalidInput(f"{name}: '{target}' should end in {', '.join(FORMATS)}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        is_new = not target.exists()
-        with target.open("ab"):  # the only test of permission that no file system fools
-            pass
-        if is_new:
-            target.unlink()
-    except OSError as problem:
-        reason = problem.strerror or str(problem)
-        raise InvalidInput(
-            f"{name}: cannot write '{target}' ({reason}); choose another place"
-        ) from None
-    return target
+    return checked_path(path, FORMATS, name)
 
 
 def plot_regret(
@@ -81,11 +67,8 @@ def plot_regret(
     """
     target = checked_figure_path(path)
     figure = regret_figure(curves, title, shaded=shaded, note=note)
-    try:
-        figure.savefig(target, format=target.suffix[1:].lower())
-    except OSError as problem:
-        reason = problem.strerror or str(problem)
-        raise InvalidInput(f"path: cannot write '{target}' ({reason})") from None
+    with replacing(target) as draft:
+        figure.savefig(draft, format=target.suffix[1:].lower())
     return target
 
 

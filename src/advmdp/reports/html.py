@@ -1,0 +1,152 @@
+"""The report: one page that holds its data, its style and its script, and asks nobody for more.
+
+The charts are drawn by ``chart.js``, some two hundred lines of our own: a plotting library would
+add megabytes to every page, while these charts follow the page's colours, light or dark, and print.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.reports.files import checked_path, replacing
+from advmdp.reports.panels import FIGURES, Panel, Series, rate_panels
+from advmdp.reports.rates import families_of
+from advmdp.reports.regret_plot import COLOURS
+from advmdp.reports.results import FINISHED, Results
+from advmdp.reports.sheets import (
+    certificate_sheet,
+    comparison_sheet,
+    overview_sheet,
+    rate_sheet,
+    summary_sheet,
+)
+from advmdp.reports.styles import DASHES, styles_of
+from advmdp.reports.summary import Cell, cells_of
+
+TITLE = "Learning in adversarial MDPs"
+RUN_FACTS = (
+    "run",
+    "status",
+    "learner",
+    "seed",
+    "replicate",
+    "version",
+    "machine",
+    "started",
+    "spec",
+)
+DIGITS = 6  # of the numbers in the page: more than a screen can show
+
+
+def write_report(results: Results, path: str | os.PathLike[str], title: str | None = None) -> Path:
+    """Write the report and return where it is.
+
+    Parameters
+    ----------
+    results
+        Runs and curves; only finished runs enter, the others are counted on the page.
+    path
+        Ends in .html; missing folders are made, an old report is replaced in one step.
+    title
+        The heading of the page.
+    """
+    target = checked_path(path, (".html",))
+    page = report_page(results, title or TITLE)
+    with replacing(target) as draft:
+        draft.write_text(page, encoding="utf-8")
+    return target
+
+
+def report_page(results: Results, title: str = TITLE) -> str:
+    """The text of the page."""
+    folder = files("advmdp.reports")
+    part = {
+        name: (folder / name).read_text("utf-8")
+        for name in ("page.html", "page.css", "chart.js", "page.js")
+    }
+    data = json.dumps(_data(results), allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    return Template(part["page.html"]).substitute(
+        title=escape(title),
+        style=part["page.css"],
+        script=part["chart.js"] + part["page.js"],
+        data=data.replace("<", "\\u003c"),  # no label can end the script element
+    )
+
+
+def _data(results: Results) -> dict[str, Any]:
+    cells = cells_of(results)
+    families = families_of(cells)
+    family_of = {cell: i for i, family in enumerate(families) for cell in family.cells}
+    return {
+        "counts": _counts(results, cells),
+        "look": {"colours": COLOURS, "dashes": DASHES, "styles": styles_of(results.learners)},
+        "overview": asdict(overview_sheet(cells)),
+        "cells": [{**_cell(cell), "family": family_of[cell]} for cell in cells],
+        "families": [
+            {"panels": _panels(rate_panels(family)), "sheet": asdict(rate_sheet(family))}
+            for family in families
+        ],
+    }
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    certificates = certificate_sheet(cell)
+    return {
+        "name": cell.name,
+        "panels": {kind: _panels(make(cell)) for kind, make in FIGURES.items()},
+        "sheets": {
+            "summary": asdict(summary_sheet(cell)),
+            "comparisons": asdict(comparison_sheet(cell)),
+            "certificates": asdict(certificates) if certificates else None,
+        },
+        "runs": cell.all_runs.select(*RUN_FACTS).to_dicts(),
+    }
+
+
+def _panels(panels: Sequence[Panel]) -> list[dict[str, Any]]:
+    return [{**vars(panel), "series": [_series(s) for s in panel.series]} for panel in panels]
+
+
+def _series(series: Series) -> dict[str, Any]:
+    arrays = {
+        name: None if values is None else _numbers(values)
+        for name in ("x", "y", "low", "high")
+        for values in (getattr(series, name),)
+    }
+    return {"key": series.key, "label": series.label, "dots": series.dots, **arrays}
+
+
+def _numbers(values: NDArray[np.float64]) -> list[float | None]:
+    """Rounded, with null for what is not a number; whole numbers without a point."""
+    return [
+        None
+        if value != value
+        else int(value)
+        if value == int(value)
+        else float(f"{value:.{DIGITS}g}")
+        for value in values.tolist()
+    ]
+
+
+def _counts(results: Results, cells: Sequence[Cell]) -> str:
+    counts = results.counts()
+    others = [f"{number:,} {status}" for status, number in counts.items() if status != FINISHED]
+    left_out = f" ({', '.join(others)}: not in any figure)" if others else ""
+    versions = ", ".join(results.finished["version"].drop_nulls().unique().sort().to_list())
+    by = f" Played by advmdp {versions}." if versions else ""
+    several = "cell" if len(cells) == 1 else "cells"
+    return (
+        f"{counts[FINISHED]:,} finished runs{left_out} in {len(cells)} {several}: learners that "
+        f"met the same MDP, losses and number of episodes T, replicate by replicate.{by}"
+    )

@@ -1,0 +1,198 @@
+"""Figures for papers: one column wide, fonts embedded as text, readable without colour."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from advmdp.errors import InvalidInput
+from advmdp.reports.files import replacing
+from advmdp.reports.panels import (
+    FIGURES,
+    KINDS,
+    RATE,
+    Panel,
+    Series,
+    only,
+    rate_panels,
+    shown_range,
+)
+from advmdp.reports.rates import families_of
+from advmdp.reports.regret_plot import COLOURS, INK, ROUND_STEPS, checked_figure_path
+from advmdp.reports.results import Results
+from advmdp.reports.styles import DASHES, Style, styles_of
+from advmdp.reports.summary import cells_of, select_cell
+
+if TYPE_CHECKING:  # matplotlib takes a while to import: only those who plot pay for it
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+COLUMN_WIDTH, PANEL_HEIGHT = 3.3, 2.1  # inches: one of two columns on a letter-size page
+LEGEND_LETTERS, LETTERS_BESIDE = 72, 9  # across the legend; taken by a line and its gaps
+SETTINGS: dict[str, Any] = {
+    "font.family": "serif",
+    "font.serif": ["STIXGeneral"],  # comes with matplotlib, and looks like the text of a paper
+    "mathtext.fontset": "stix",
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "legend.fontsize": 7,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "lines.linewidth": 1.1,
+    "lines.scale_dashes": False,
+    "pdf.fonttype": 42,  # TrueType: what publishers ask for
+    "svg.fonttype": "path",
+    "svg.hashsalt": "advmdp",  # the same figure twice is the same file
+}
+NO_DATE = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+
+
+def write_figure(
+    results: Results,
+    kind: str,
+    path: str | os.PathLike[str],
+    *,
+    mdp: str | None = None,
+    losses: str | None = None,
+    n_episodes: int | None = None,
+    learners: Sequence[str] = (),
+    titles: bool = True,
+) -> Path:
+    """Draw one figure of the report for a paper and return where it was written.
+
+    Parameters
+    ----------
+    kind
+        One of ``KINDS``: "regret", "rate", "terms", "epochs", "realised".
+    path
+        Ends in .png, .pdf or .svg; missing folders are made.
+    mdp, losses, n_episodes
+        Choose the cell where there are several; a part of a label will do.
+    learners
+        Labels of the learners to show, all if empty.
+    titles
+        Whether panels have titles; a caption often says it already.
+    """
+    if kind not in KINDS:
+        raise InvalidInput(f"kind: '{kind}' is not one of {', '.join(KINDS)}")
+    target = checked_figure_path(path)
+    cells = cells_of(results)
+    if kind == RATE:
+        wanted = [cell for cell in cells if n_episodes in (None, cell.n_episodes)]
+        if not wanted:
+            lengths = ", ".join(f"{n:,}" for n in sorted({cell.n_episodes for cell in cells}))
+            raise InvalidInput(f"n_episodes: no runs of {n_episodes:,}; there are {lengths}")
+        first_of = {family.cells[0]: family for family in families_of(wanted)}
+        panels = rate_panels(first_of[select_cell(list(first_of), mdp, losses)])
+    else:
+        panels = FIGURES[kind](select_cell(cells, mdp, losses, n_episodes))
+    if learners:
+        panels = only(panels, learners)
+    if not panels:
+        raise InvalidInput(f"kind: no learner of this cell has what '{kind}' shows")
+    import matplotlib
+
+    settings: Any = SETTINGS  # matplotlib's stubs list every key as a literal
+    with matplotlib.rc_context(settings), replacing(target) as draft:
+        figure = paper_figure(panels, styles_of(results.learners), titles=titles)
+        ending = target.suffix.lower()
+        figure.savefig(draft, format=ending[1:], metadata=NO_DATE.get(ending), dpi=300)
+    return target
+
+
+def paper_figure(
+    panels: Sequence[Panel], styles: Mapping[str, Style], *, titles: bool = True
+) -> Figure:
+    """Panels below each other with one legend; set ``SETTINGS`` around it and around saving."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    labels: dict[str, str] = {}
+    for series in (series for panel in panels for series in panel.series):
+        labels.setdefault(series.key, series.label)
+    columns = max(1, min(3, LEGEND_LETTERS // (LETTERS_BESIDE + max(map(len, labels.values())))))
+    height = PANEL_HEIGHT * len(panels) + 0.14 * -(-len(labels) // columns)
+    figure = Figure((COLUMN_WIDTH, height), facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)
+    axes_of = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+    for axes, panel in zip(axes_of, panels, strict=True):
+        for series in panel.series:
+            _draw(axes, series, styles[series.key])
+        _dress(axes, panel)
+        if titles:
+            axes.set_title(_plain(panel.title), loc="left", pad=4)
+    handles = [Line2D([], [], label=_plain(labels[key]), **_line(styles[key])) for key in labels]
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=columns, frameon=False, handlelength=2.6
+    )
+    return figure
+
+
+def _draw(axes: Axes, series: Series, style: Style) -> None:
+    line = _line(style)
+    if series.dots:
+        error, size = None, 1.5
+        if series.low is not None and series.high is not None:
+            error, size = np.abs(np.array([series.y - series.low, series.high - series.y])), 2.4
+        axes.errorbar(
+            series.x, series.y, error, fmt="o", color=line["color"], markersize=size, elinewidth=0.8
+        )
+        return
+    axes.plot(series.x, series.y, **line)
+    if series.low is not None and series.high is not None:
+        axes.fill_between(series.x, series.low, series.high, color=line["color"], alpha=0.15, lw=0)
+
+
+def _line(style: Style) -> dict[str, Any]:
+    colour = INK if style.colour < 0 else COLOURS[style.colour]
+    return {"color": colour, "linestyle": (0, DASHES[style.dash] or None)}
+
+
+def _dress(axes: Axes, panel: Panel) -> None:
+    axes.set_xscale("log" if panel.x_log else "linear")
+    axes.set_yscale("log" if panel.y_log else "linear")
+    axes.set_ylim(*shown_range(panel))
+    last = max(float(series.x[-1]) for series in panel.series)
+    first = min(float(series.x[0]) for series in panel.series)
+    if not panel.x_log:
+        axes.set_xlim(first, last)
+    for axis, is_log in ((axes.xaxis, panel.x_log), (axes.yaxis, panel.y_log)):
+        _set_ticks(axis, is_log=is_log)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def _set_ticks(axis: Axis, *, is_log: bool) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+    thousands = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    axis.set_major_formatter(thousands)
+    if not is_log:
+        axis.set_major_locator(MaxNLocator(nbins=5, steps=ROUND_STEPS))
+        return
+    low, high = axis.get_view_interval()
+    few = high < 100.0 * low  # then 2 and 5 are named beside the powers of ten
+    halves = FuncFormatter(lambda value, _: f"{value:,.10g}" if f"{value:e}"[0] in "25" else "")
+    axis.set_minor_formatter(halves if few else NullFormatter())
+
+
+def _plain(text: str) -> str:
+    """A name is a name, even with a dollar sign."""
+    return text.replace("$", r"\$")

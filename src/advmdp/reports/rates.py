@@ -1,0 +1,103 @@
+"""How fast the regret grows: the exponent of T.
+
+The theorems bound the regret after T episodes by a learner whose parameters were set for T.  So the
+rate is fitted over runs of several lengths, one point for each.  Where all runs have one length,
+the slope of the curve over its last decade is told instead; that is a property of the run, not the
+theorem's rate, and it is labelled so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from advmdp.reports.statistics import Band, Floats, PowerLaw, mean_band, power_law
+from advmdp.reports.summary import Cell, Group
+
+WITHIN_RUN = "within the run, last decade"
+ACROSS = "over T"
+
+
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """One learner's regret against T, and the power law through it where there is one."""
+
+    learner: str
+    kind: str
+    """``ACROSS`` or ``WITHIN_RUN``."""
+    n_episodes: Floats
+    regret: Band
+    law: PowerLaw | None
+    reason: str = ""
+    """Why there is no law."""
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Cells that differ in the number of episodes only."""
+
+    mdp: str
+    losses: str
+    cells: tuple[Cell, ...]
+    rates: tuple[Rate, ...]
+
+    @property
+    def name(self) -> str:
+        """A readable name."""
+        return f"{self.mdp} | {self.losses}"
+
+
+def families_of(cells: Sequence[Cell]) -> list[Family]:
+    """Cells by MDP and losses, with the rate of every learner in them."""
+    families = []
+    ordered = sorted(cells, key=lambda cell: (cell.mdp, cell.losses, cell.n_episodes))
+    for (mdp, losses), members in groupby(ordered, key=lambda cell: (cell.mdp, cell.losses)):
+        family = tuple(members)
+        learners = sorted({group.learner for cell in family for group in cell.groups})
+        rates = tuple(_rate(learner, family) for learner in learners)
+        families.append(Family(mdp, losses, family, rates))
+    return families
+
+
+def _rate(learner: str, cells: tuple[Cell, ...]) -> Rate:
+    groups = [group for cell in cells for group in cell.groups if group.learner == learner]
+    if len(cells) == 1:
+        return within_run(groups[0])
+    return across(groups)
+
+
+def across(groups: Sequence[Group]) -> Rate:
+    """The rate over runs of several lengths, on the replicates that every length has."""
+    lengths = np.array([group.runs["n_episodes"][0] for group in groups], dtype=np.float64)
+    shared = [
+        replicate
+        for replicate in groups[0].regret_of
+        if all(replicate in group.regret_of for group in groups)
+    ]
+    learner = groups[0].learner
+    if not shared:
+        means = np.array([group.regret.estimate for group in groups])
+        points = Band(means, np.full_like(means, np.nan), np.full_like(means, np.nan), 0)
+        reason = "no replicate has runs of every length"
+        return Rate(learner, ACROSS, lengths, points, None, reason)
+    values = np.array([[group.regret_of[replicate] for group in groups] for replicate in shared])
+    law = power_law(lengths, values) if len(groups) > 1 else None
+    reason = "runs of one length only" if len(groups) == 1 else _not_positive(law)
+    return Rate(learner, ACROSS, lengths, mean_band(values), law, reason)
+
+
+def within_run(group: Group) -> Rate:
+    """The slope of the mean curve over its last decade."""
+    episodes, values = group.episodes.astype(np.float64), group.curves["regret"]
+    begin = int(np.searchsorted(episodes, episodes[-1] / 10.0))
+    enough = len(episodes) - begin > 1
+    law = power_law(episodes[begin:], values[:, begin:]) if enough else None
+    reason = _not_positive(law) if enough else "one checkpoint only"
+    return Rate(group.learner, WITHIN_RUN, episodes, mean_band(values), law, reason)
+
+
+def _not_positive(law: PowerLaw | None) -> str:
+    return "" if law else "no exponent: a mean regret is not positive"

@@ -1,0 +1,194 @@
+"""From frames to cells: the learners that met one MDP, one kind of losses, one number of episodes.
+
+Inside a cell the worlds, losses and random numbers of one (seed, replicate) are common to all
+learners, so that learners are compared replicate by replicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.reports.results import CELL, FINISHED, LOSSES, REPLICATE, TERMS, Results
+from advmdp.reports.statistics import (
+    Band,
+    Floats,
+    Interval,
+    mean_band,
+    mean_interval,
+    sign_flip_p_values,
+)
+
+CURVES = (*LOSSES, *TERMS, "epoch", "mean_width")
+Replicate = tuple[int, int]
+"""Seed and replicate number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """One learner in one cell: its finished runs, sorted by replicate."""
+
+    learner: str
+    runs: pl.DataFrame
+    replicates: tuple[Replicate, ...]
+    episodes: NDArray[np.int64]
+    """The checkpoints that all runs of the group share."""
+    curves: dict[str, Floats]
+    """Replicates x checkpoints; quantities that the learner does not have are left out."""
+
+    @cached_property
+    def regret(self) -> Interval:
+        """The final regret."""
+        return mean_interval(self.runs["regret"].to_numpy())
+
+    @cached_property
+    def regret_of(self) -> dict[Replicate, float]:
+        """The final regret of each replicate."""
+        return dict(zip(self.replicates, self.runs["regret"].to_list(), strict=True))
+
+    @cached_property
+    def loss_per_episode(self) -> Interval:
+        """The final expected loss over the number of episodes."""
+        return mean_interval((self.runs["expected_loss"] / self.runs["n_episodes"]).to_numpy())
+
+    def band(self, quantity: str) -> Band:
+        """The mean curve of a quantity."""
+        return mean_band(self.curves[quantity])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How much more ``other`` lost than ``better``, replicate by replicate."""
+
+    better: str
+    other: str
+    difference: Interval
+    p_value: float
+    adjusted: float
+    """The p-value adjusted for all pairs of the cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """Learners to be compared; ``groups`` are sorted by label."""
+
+    mdp: str
+    losses: str
+    n_episodes: int
+    groups: tuple[Group, ...]
+    all_runs: pl.DataFrame
+    """Those that are not finished too."""
+
+    @property
+    def name(self) -> str:
+        """A readable name, unique among the cells of a store."""
+        return f"{self.mdp} | {self.losses} | T = {self.n_episodes:,}"
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """All pairs of learners that share a replicate."""
+        ordered = sorted(self.groups, key=lambda group: group.regret.estimate)
+        pairs = [
+            (first, second, differences)
+            for first, second in combinations(ordered, 2)
+            if (differences := paired_differences(first, second))
+        ]
+        if not pairs:
+            return ()
+        replicates = sorted({replicate for _, _, differences in pairs for replicate in differences})
+        table = [[d.get(replicate, 0.0) for _, _, d in pairs] for replicate in replicates]
+        p_values, adjusted = sign_flip_p_values(table)
+        return tuple(
+            Comparison(
+                first.learner,
+                second.learner,
+                mean_interval(list(differences.values())),
+                float(p_values[i]),
+                float(adjusted[i]),
+            )
+            for i, (first, second, differences) in enumerate(pairs)
+        )
+
+
+def paired_differences(first: Group, second: Group) -> dict[Replicate, float]:
+    """Final regret of ``second`` minus that of ``first`` on the replicates both have."""
+    return {
+        replicate: second.regret_of[replicate] - regret
+        for replicate, regret in first.regret_of.items()
+        if replicate in second.regret_of
+    }
+
+
+def cells_of(results: Results) -> list[Cell]:
+    """Every cell that has a finished run, sorted by MDP, losses and number of episodes."""
+    finished = results.finished
+    if not len(finished):
+        raise InvalidInput(f"runs: none of {len(results.runs)} is finished, nothing to show yet")
+    runs = results.runs.sort(*CELL, "learner", *REPLICATE)
+    points = (
+        results.curves.join(finished.select("run", *CELL, "learner", *REPLICATE), on="run")
+        .sort(*CELL, "learner", *REPLICATE, "episodes")
+        .partition_by(*CELL, "learner", as_dict=True, maintain_order=True)
+    )
+    cells = []
+    for key, all_runs in runs.partition_by(*CELL, as_dict=True, maintain_order=True).items():
+        done = all_runs.filter(pl.col("status") == FINISHED)
+        by_learner = done.partition_by("learner", as_dict=True, maintain_order=True)
+        groups = tuple(
+            _group(str(learner), group, points[(*key, learner)])
+            for (learner,), group in by_learner.items()
+        )
+        if groups:
+            mdp, losses, n_episodes = key
+            cells.append(Cell(mdp, losses, n_episodes, groups, all_runs))
+    return cells
+
+
+def _group(learner: str, runs: pl.DataFrame, points: pl.DataFrame) -> Group:
+    replicates = tuple(runs.select(*REPLICATE).iter_rows())
+    of_runs = [
+        part["episodes"].to_numpy() for part in points.partition_by("run", maintain_order=True)
+    ]
+    shared = reduce(np.intersect1d, of_runs)
+    if not len(shared):
+        raise InvalidInput(
+            f"curves: the runs of '{learner}' share no checkpoint, '{runs['run'][0]}' among them"
+        )
+    kept = points.filter(pl.col("episodes").is_in(shared.tolist()))
+    curves = {}
+    for name in CURVES:
+        column = kept[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        if np.isfinite(column).all():
+            curves[name] = column.reshape(len(runs), len(shared))
+    return Group(learner, runs, replicates, shared, curves)
+
+
+def select_cell(
+    cells: Sequence[Cell],
+    mdp: str | None = None,
+    losses: str | None = None,
+    n_episodes: int | None = None,
+) -> Cell:
+    """The one cell with these labels; a part of a label will do where no whole one fits."""
+    found = list(cells)
+    for column, wanted in (("mdp", mdp), ("losses", losses), ("n_episodes", n_episodes)):
+        if wanted is not None:
+            whole = [cell for cell in found if getattr(cell, column) == wanted]
+            part = [cell for cell in found if str(wanted) in str(getattr(cell, column))]
+            found = whole or (part if column != "n_episodes" else [])
+    if len(found) == 1:
+        return found[0]
+    shown = found or cells
+    names = "; ".join(cell.name for cell in shown[:6]) + ("; ..." if len(shown) > 6 else "")
+    if found:
+        raise InvalidInput(
+            f"cell: {len(found)} fit, choose by MDP, losses or number of episodes: {names}"
+        )
+    raise InvalidInput(f"cell: none fits, there are: {names}")

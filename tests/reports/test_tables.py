@@ -1,0 +1,95 @@
+"""Tables on the terminal, and the runs in memory that can be reported."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import advmdp as am
+from advmdp.errors import InvalidInput
+from advmdp.reports.collect import Played, collect
+from advmdp.reports.rates import families_of
+from advmdp.reports.sheets import certificate_sheet, overview_sheet
+from advmdp.reports.summary import cells_of
+from advmdp.reports.tables import paired_table, rate_table, summary_table
+from tests.reports.frames import made_up_results
+
+CELLS = cells_of(made_up_results(own=0.0, common=0.0, n_episodes=(100, 10_000)))
+
+
+def shown(thing: object, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(thing)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    return {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}
+
+
+def test_summary_on_a_terminal() -> None:
+    text = shown(summary_table(CELLS[1]))
+    # Without noise the intervals are points: 8 sqrt(T), 2 T^0.75, 0.4 T.
+    assert rows(text)["uob-reps"] == ["8", "800", "[800,", "800]", "1.5800", "50,000"]
+    assert rows(text)["uniform"][:2] == ["8", "4,000"]
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_pairs_on_a_terminal() -> None:
+    text = shown(paired_table(CELLS[1]))
+    against, *numbers = rows(text)["exp3-ix"]
+    assert against == "uniform"
+    assert numbers == ["2,000", "[2,000,", "2,000]", "8", "0.0078", "0.0078"]
+    assert "adjusted" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_rates_on_a_terminal() -> None:
+    (family,) = families_of(CELLS)
+    text = shown(rate_table(family))
+    assert rows(text)["uob-reps"][:4] == ["0.500", "[0.500,", "0.500]", "8"]
+    assert "T: 100, 10,000" in text
+
+
+def test_certificates_and_overview() -> None:
+    sheet = certificate_sheet(CELLS[0])
+    assert sheet is not None
+    (row,) = sheet.rows  # only one learner projects
+    assert [entry.text for entry in row.entries] == ["uob-reps", "800", "0", "2.0e-14", "3.0e-16"]
+    overview = overview_sheet(CELLS)
+    assert [row.entries[5].text for row in overview.rows] == ["uniform", "uob-reps"]
+    plain = cells_of(made_up_results({"uniform": (1.0, 1.0)}, [100], 2))
+    assert certificate_sheet(plain[0]) is None
+
+
+def test_labels_are_no_markup() -> None:
+    (cell,) = cells_of(made_up_results({"[red]name[/red]": (1.0, 0.5)}, [100], 2))
+    assert "[red]name[/red]" in shown(summary_table(cell))
+
+
+def test_runs_in_memory() -> None:
+    mdp = am.families.random_mdp((1, 2, 1), n_actions=2, seed=0)
+    losses = am.losses.Stochastic(np.linspace(0.0, 1.0, mdp.layout.n_rows))
+    plays = []
+    for seed in range(3):
+        for name, learner in (
+            ("uob-reps", am.UOBREPS(mdp.layout, n_episodes=200)),
+            ("uniform", am.Uniform(mdp.layout)),
+        ):
+            plays.append(Played(name, am.play(mdp, losses, learner, 200, seed), replicate=seed))
+    (cell,) = cells_of(collect(plays))
+    for group in cell.groups:
+        runs = [play.run for play in plays if play.learner == group.learner]
+        assert group.regret.estimate == pytest.approx(np.mean([run.regret[-1] for run in runs]))
+        np.testing.assert_array_equal(group.curves["regret"], [run.regret for run in runs])
+    learner = next(group for group in cell.groups if group.learner == "uob-reps")
+    total = sum(learner.curves[term] for term in ("error", "bias1", "reg", "bias2"))
+    np.testing.assert_allclose(total, learner.curves["regret"], atol=1e-9)
+    solvers = [play.run.solver for play in plays if play.run.solver]
+    assert learner.runs["projections"].to_list() == [solver.projections for solver in solvers]
+    assert "epoch" not in next(g for g in cell.groups if g.learner == "uniform").curves
+    with pytest.raises(InvalidInput, match="at least one run"):
+        collect([])
