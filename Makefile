@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test bench clean
+.PHONY: demo test bench site browser clean
 
 demo: $(VENV)/installed
 	$(BIN)/advmdp demo
 
-test: $(VENV)/installed-for-tests
+test: $(VENV)/installed-for-tests browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -18,6 +18,17 @@ test: $(VENV)/installed-for-tests
 
 bench: $(VENV)/installed-for-tests
 	$(BIN)/python -m benchmarks
+
+site: $(VENV)/installed-for-tests
+	$(BIN)/python -m mkdocs build --strict
+
+# The report is tested in a real browser; one that is there is used, else Debian's is installed.
+browser:
+	@for name in "$$ADVMDP_BROWSER" chromium chromium-browser google-chrome; do \
+		[ -n "$$name" ] && command -v "$$name" >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	else echo "the tests need Chromium: install it, or set ADVMDP_BROWSER to a browser"; exit 2; fi
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

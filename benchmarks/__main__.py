@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import (
+    doubling,
     episodes,
     large_worlds,
     learners,
@@ -35,6 +36,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "memory": memory.run,
     "learners": learners.run,
     "robustness": robustness.run,
+    "doubling": doubling.run,
     "projections": projections.run,
     "sweeps": sweeps.run,
     "report": report_speed.run,

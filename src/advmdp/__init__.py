@@ -16,8 +16,10 @@ from advmdp.learners.bandit_uc_o_reps import (
 )
 from advmdp.learners.base import FullInformation, Learner, Trajectory
 from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.doubling import Doubling
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.fpop import FPL, FPOP
+from advmdp.learners.loading import load
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.neu2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
@@ -29,6 +31,7 @@ from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
+from advmdp.service import Service, Ticket
 from advmdp.steps.confidence import AnyTransition, BoxSet, KnownTransition, L1Set
 from advmdp.steps.mirror_descent import Projection, Projector, project
 from advmdp.steps.occupancy import occupancy_measure, policy_of, transition_of
@@ -57,6 +60,7 @@ __all__ = [
     "BanditUCOREPS",
     "BoxSet",
     "DamagedFile",
+    "Doubling",
     "Exp3IX",
     "FlooredBanditUCOREPS",
     "FullInformation",
@@ -73,15 +77,18 @@ __all__ = [
     "QLearningB",
     "QLearningH",
     "Run",
+    "Service",
     "ShiftedBanditUCOREPS",
     "SlidingWindowUCRL2",
     "StorageFailure",
+    "Ticket",
     "Trajectory",
     "UCOREPSBox",
     "UOBREPSL1Printed",
     "UncertifiedStep",
     "Uniform",
     "families",
+    "load",
     "losses",
     "occupancy_measure",
     "play",

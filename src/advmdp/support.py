@@ -45,7 +45,12 @@ def checked_support(
         )
     masks = []
     for k, given in enumerate(successors):
-        array = np.asarray(given)
+        try:
+            array = np.asarray(given)
+        except ValueError:
+            raise InvalidInput(
+                f"successors: layer {k} has lists of different lengths; pad them with -1"
+            ) from None
         lead = (sizes[k], n_actions)
         if array.dtype == np.bool_:
             if array.shape != (*lead, sizes[k + 1]):

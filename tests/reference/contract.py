@@ -11,6 +11,7 @@ import advmdp as am
 from advmdp.layout import Table
 from advmdp.learners.catalogue import LEARNERS
 from tests.reference.plain_hedge import sample_path
+from tests.reference.plain_stochastic import Averages
 
 N_EPISODES = 40
 WORLDS: dict[str, am.LayeredMDP] = {
@@ -61,6 +62,24 @@ def follow(learner: Any, mdp: am.LayeredMDP, start: int, stop: int) -> NDArray[n
         learner.update(feedback_of(learner, states, actions, losses_of(mdp, t)))
         policies.append(flat(learner.policy()))
     return np.array(policies)
+
+
+def doubling(name: str, mdp: am.LayeredMDP, first: int | None = 5, **parameters: Any) -> Any:
+    entry = LEARNERS[name]
+    if entry.knows_transition:
+        parameters["transitions"] = mdp.transitions
+    return am.Doubling(entry.make, mdp.layout, first, **parameters)
+
+
+def drive(learner: Any, mdp: am.LayeredMDP, start: int, stop: int) -> Averages:
+    """Like ``follow``, but ends with an update, not with a policy; counts for itself."""
+    past = Averages(mdp.layout.layer_sizes, mdp.layout.n_actions)
+    for t in range(start, stop):
+        rng, losses = np.random.default_rng([11, t]), losses_of(mdp, t)
+        states, actions = sample_path(rng, mdp.transitions, learner.policy())
+        learner.update(feedback_of(learner, states, actions, losses))
+        past.add(states, actions, [losses[k][states[k], a] for k, a in enumerate(actions)])
+    return past
 
 
 def assert_same_state(first: Any, second: Any) -> None:

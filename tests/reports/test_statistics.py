@@ -30,7 +30,7 @@ def test_student_quantile(p: float, freedom: int) -> None:
 @pytest.mark.parametrize(("n", "least"), [(2, 0.92), (3, 0.93), (5, 0.935), (10, 0.94), (40, 0.94)])
 def test_intervals_of_normal_values_cover_as_often_as_they_say(n: int, least: float) -> None:
     # Two seeds have three different resamples: 93% is what a bootstrap can do.  The limits are
-    # three standard errors away from what is expected, on a fixed seed.
+    # about three standard errors from what a simulation with another seed gave.
     values = np.random.default_rng(n).standard_normal((n, REPETITIONS))
     band = mean_band(values)
     covered = np.mean((band.low <= 0.0) & (band.high >= 0.0))

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import advmdp
-from advmdp.cli import playing, reading
+from advmdp.cli import playing, reading, reporting
 from advmdp.cli.demo import demo
 from advmdp.cli.options import BAD_INPUT, with_option_names
 from advmdp.errors import AdvMDPError
@@ -29,6 +29,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ls": reading.list_runs,
     "show": reading.show,
     "export": reading.export,
+    "report": reporting.report,
+    "figure": reporting.figure,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

@@ -16,6 +16,7 @@ from advmdp.errors import InvalidInput, StorageFailure
 if TYPE_CHECKING:
     from advmdp.experiments.engines import Engine
     from advmdp.experiments.spec import RunSpec
+    from advmdp.store import Store
 
 
 def run(
@@ -101,6 +102,7 @@ def sweep(
     _play(runs, store, where, quiet, as_json)
 
 
+MOST_TABLES = 8  # on a screen; the report has them all
 MakeEngine = Callable[[Path], "Engine"]
 
 
@@ -131,10 +133,33 @@ def _play(
     if summary.interrupted:
         typer.echo(f"interrupted: checkpoints are written; to go on: {_same_command()}", err=True)
         raise typer.Exit(opt.INTERRUPTED)
+    if not as_json:
+        _print_tables(store, runs)
     for failed, reason in summary.failures.items():
         typer.echo(f"failed: {failed}: {reason}", err=True)
     if summary.failures:
         raise typer.Exit(opt.FAILED)
+
+
+def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
+    """What these runs say, a table for every world."""
+    import polars as pl
+    from rich.console import Console
+
+    from advmdp.reports.results import Results
+    from advmdp.reports.summary import cells_of
+    from advmdp.reports.tables import paired_table, summary_table
+
+    wanted = [run.id for run in runs]
+    frame = store.runs().filter(pl.col("run").is_in(wanted))
+    cells = cells_of(Results(frame, store.curves(wanted)))
+    console = Console(highlight=False)
+    for cell in cells[:MOST_TABLES]:
+        console.print(summary_table(cell))
+        if len(cell.groups) > 1 and len(cells) == 1:
+            console.print(paired_table(cell))
+    if len(cells) > MOST_TABLES:
+        console.print(f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}")
 
 
 def _engine(

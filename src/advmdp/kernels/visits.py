@@ -185,3 +185,25 @@ def undo(
         visits.clock[CHANGED] -= 1
         visits.marked[visits.changed[visits.clock[CHANGED]]] = 0
     visits.clock[OPENS] = 0
+
+
+@kernel
+def adopt(
+    graph: Graph,
+    visits: Visits,
+    rows: TransitionSet,
+    earlier: Visits,
+    log_term: float,
+    floor: float,
+    shape: int,
+) -> None:
+    """Begin with the counts of an earlier learner: the first epoch has the set that they give."""
+    for e in range(visits.triples.shape[0]):
+        visits.triples[e] = earlier.triples[e]
+    for r in range(visits.pairs.shape[0]):
+        visits.pairs[r] = earlier.pairs[r]
+        if visits.pairs[r] > 0:
+            visits.changed[visits.clock[CHANGED]] = r
+            visits.clock[CHANGED] += 1
+    rebuild(graph, visits, rows, log_term, floor, shape)
+    visits.clock[CHANGED] = 0

@@ -23,8 +23,7 @@ from advmdp.learners.base import (
     check_full_information,
     check_trajectory,
 )
-
-Saved = dict[str, NDArray[Any]]
+from advmdp.learners.kept import Kept, Saved
 
 
 def arrays_of(state: Any, prefix: str = "") -> Saved:
@@ -38,7 +37,7 @@ def arrays_of(state: Any, prefix: str = "") -> Saved:
     return found
 
 
-class CompiledLearner:
+class CompiledLearner(Kept):
     """What all built-in learners share."""
 
     feedback: ClassVar[Literal["bandit", "full"]]
@@ -82,6 +81,25 @@ class CompiledLearner:
                 )
         for name in wanted:
             mine[name][...] = saved[name]
+
+    def adopt_counts(self, earlier: CompiledLearner) -> None:
+        """Begin with the visits that an earlier learner of the same class has counted.
+
+        How often a pair led where stays true under any horizon; what was made of the losses belongs
+        to the rates it was made with, and is left behind.  Learners that count nothing keep
+        nothing: those that know the transition, and those without a model of it.
+        """
+        if type(earlier) is not type(self) or earlier.layout != self.layout:
+            raise InvalidInput(
+                "adopt_counts: the earlier learner has another class or layout; "
+                "counts can be taken over between equals only"
+            )
+        if getattr(self, "episodes", 0) > 0:
+            raise InvalidInput("adopt_counts: this learner has played; adopt before it does")
+        self._adopt(earlier._state)
+
+    def _adopt(self, earlier: Any) -> None:
+        """Nothing to keep, unless a learner says otherwise."""
 
 
 class BanditLearner(CompiledLearner):

@@ -9,7 +9,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.fpop import FPLState, FPOPState, Perturbation, begin_fpl, begin_fpop
-from advmdp.kernels.visits import EPISODES, EPOCH
+from advmdp.kernels.visits import EPISODES, EPOCH, WEISSMAN, adopt
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import FullInformation
 from advmdp.learners.compiled import FullInformationLearner
@@ -118,6 +118,12 @@ class FPOP(FullInformationLearner):
                 "make a learner with a larger n_episodes"
             )
         super().update(feedback)
+
+    def _adopt(self, earlier: FPOPState) -> None:
+        """The balls of the earlier counts; the losses begin at zero again."""
+        state = self._state
+        adopt(self._graph, state.visits, state.rows, earlier.visits, self.log_term, 0.0, WEISSMAN)
+        begin_fpop(self._graph, state, True)
 
     @property
     def episodes(self) -> int:

@@ -14,7 +14,16 @@ from advmdp.kernels.episode import play_mirror
 from advmdp.kernels.flow import forward
 from advmdp.kernels.projection import Solver, project
 from advmdp.kernels.rows import BALL, SIMPLEX, TransitionSet
-from advmdp.kernels.visits import BERNSTEIN, EPISODES, EPOCH, MOVES, WEISSMAN, Visits
+from advmdp.kernels.visits import (
+    BERNSTEIN,
+    EPISODES,
+    EPOCH,
+    KNOWN,
+    MOVES,
+    WEISSMAN,
+    Visits,
+    adopt,
+)
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import CompiledLoop, Steps, check_full_information, check_trajectory
 from advmdp.learners.compiled import CompiledLearner
@@ -202,13 +211,25 @@ class MirrorDescent(CompiledLearner):
             "lower eta or raise gamma or log_scale"
         )
 
+    def _adopt(self, earlier: kernel.Learner) -> None:
+        """P_1 is the set of the earlier counts with this learner's log term; q_1 moves into it.
+
+        Since q_1 is the projection of the usual start, D(q* || q_1) is no larger than from there,
+        for every q* of the set: the bound on REG stands.
+        """
+        rates = self._state.rates
+        if rates.shape != KNOWN:
+            counts = (self._state.visits, self._state.rows, earlier.visits)
+            adopt(self._graph, *counts, rates.log_term, rates.floor, rates.shape)
+            self._balance_first_measure()
+
     def _balance_first_measure(self) -> None:
-        """Project the start onto the known transition: q_1 of largest entropy."""
+        """Project the start onto the first set: for a known transition q_1 of largest entropy."""
         if not any(
             project(self._graph, self._state.measure, self._state.rows, self._state.solver, *path)
             for path in ((self._wide, None), (self._wide, True))
         ):
-            raise UncertifiedStep("transitions: no certified first occupancy measure")
+            raise UncertifiedStep("transitions: no certified first occupancy measure in the set")
 
 
 _NO_LOSSES = np.zeros(0)

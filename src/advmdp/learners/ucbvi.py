@@ -8,7 +8,7 @@ from abc import abstractmethod
 import numpy as np
 
 from advmdp.kernels.empirical import Model
-from advmdp.kernels.ucbvi import Bonus, UCBVIState
+from advmdp.kernels.ucbvi import Bonus, UCBVIState, plan
 from advmdp.layout import Layout
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate
@@ -38,9 +38,18 @@ class _UCBVI(OptimisticLearner):
     def _bonus(self, layout: Layout) -> Bonus:
         """The constants of the bonus."""
 
+    def _adopt(self, earlier: UCBVIState) -> None:
+        """The whole model: losses are drawn from one law here, so their averages stay true too."""
+        state = self._state
+        for mine, counted in zip(state.model, earlier.model, strict=True):
+            mine[:] = counted
+        state.chance[:] = earlier.chance
+        state.seen[:] = earlier.seen
+        plan(self._graph, state)
+
     @property
     def episodes(self) -> int:
-        """Episodes learnt from so far."""
+        """Episodes learnt from so far, those of adopted counts included."""
         return int(self._state.seen[0])
 
 

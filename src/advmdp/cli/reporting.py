@@ -1,0 +1,62 @@
+"""``advmdp report`` and ``figure``: draw what a store holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from advmdp.cli import options as opt
+
+if TYPE_CHECKING:
+    from advmdp.reports.results import Results
+
+
+def report(
+    store: opt.StoreArgument = opt.DEFAULT_STORE,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+) -> None:
+    """Write one HTML page about all finished runs; it opens offline."""
+    from advmdp.reports.html import write_report
+
+    typer.echo(f"Report: {write_report(_results(store), output, title)}")
+
+
+def figure(
+    kind: Annotated[str, typer.Argument(help="regret, rate, terms, epochs or realised.")],
+    output: Annotated[Path, typer.Argument(help="Where the figure goes: .pdf, .svg or .png.")],
+    store: opt.StoreOption = opt.DEFAULT_STORE,
+    mdp: Annotated[str | None, typer.Option(help="Part of the MDP's label.")] = None,
+    losses: Annotated[str | None, typer.Option(help="Part of the losses' label.")] = None,
+    episodes: Annotated[int | None, typer.Option(help="Length of the runs.")] = None,
+    learner: Annotated[
+        list[str] | None, typer.Option(help="Only these learners; may be repeated.")
+    ] = None,
+    titles: Annotated[bool, typer.Option(help="Titles above the axes.")] = True,
+) -> None:
+    """Write one figure of the report in a paper's style."""
+    from advmdp.reports.paper_style import write_figure
+
+    path = write_figure(
+        _results(store),
+        kind,
+        output,
+        mdp=mdp,
+        losses=losses,
+        n_episodes=episodes,
+        learners=tuple(learner or ()),
+        titles=titles,
+    )
+    typer.echo(f"Figure: {path}")
+
+
+def _results(store: Path) -> Results:
+    from advmdp.reports.results import Results
+    from advmdp.store import Store
+
+    there = Store(store)
+    return Results(there.runs(), there.curves())

@@ -1,0 +1,126 @@
+"""How a learner is kept in a file: what it was made with, and everything it has learnt.
+
+A file holds the name of the class, the arguments of its constructor, the layout and the arrays of
+``state()``.  The arguments are noted when the learner is made, so that no learner has to list its
+own a second time.  Reading a file back is in ``advmdp.learners.loading``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.archive import JSON, write_archive
+from advmdp.errors import InvalidInput
+from advmdp.layout import Layout
+
+Saved = dict[str, NDArray[Any]]
+
+KIND = "learner"
+VERSION = 1  # of what is described above; how it is written is the archive's affair
+
+
+class Kept:
+    """Remembers the arguments it is made with, and can be saved.
+
+    Every built-in learner derives from it, and so can a learner of your own that has a layout,
+    ``state()`` and ``restore()``; name its class when loading: ``load(path, MyLearner)``.
+    """
+
+    layout: Layout
+    _made_with: tuple[Any, Any]
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
+        learner = super().__new__(cls)
+        learner._made_with = (_snapshot(arguments), _snapshot(named))
+        return learner
+
+    def state(self) -> Saved:
+        """A copy of everything the future depends on, as plain arrays."""
+        raise NotImplementedError
+
+    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what ``state()`` returned, on a learner made with the same parameters."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path) -> None:
+        """Keep the learner in a file; ``advmdp.load(path)`` continues with the same bits.
+
+        The file replaces an older one in one step: after a crash, or on a full disk, ``path`` is
+        either as it was or complete.
+
+        >>> import tempfile
+        >>> import advmdp as am
+        >>> learner = am.UOBREPS(am.Layout(layer_sizes=(1, 2, 1), n_actions=2), n_episodes=100)
+        >>> learner.update(am.Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     learner.save(f"{folder}/learner.am")
+        ...     again = am.load(f"{folder}/learner.am")
+        >>> again.episodes, bool((again.policy()[0] == learner.policy()[0]).all())
+        (1, True)
+        """
+        write_archive(path, KIND, *contents(self))
+
+
+def contents(learner: Kept) -> tuple[dict[str, JSON], Saved]:
+    """Header and arrays of a learner's file."""
+    layout = learner.layout
+    arrays = {f"state.{name}": array for name, array in learner.state().items()}
+    for k, table in enumerate(layout.declared_successors() or []):
+        arrays[f"layout.{k}"] = table
+    arguments: dict[str, JSON] = {}
+    for name, value in _arguments(learner).items():
+        if name == "transitions":
+            arrays[name] = layout.flat_triples(value)
+        elif name != "layout":
+            arguments[name] = _plain(name, value)
+    return {
+        "version": VERSION,
+        "class": type(learner).__name__,
+        "arguments": arguments,
+        "layout": {"sizes": layout.declared_sizes, "n_actions": layout.n_actions},
+    }, arrays
+
+
+def _arguments(learner: Kept) -> dict[str, Any]:
+    """The arguments of the constructor by their names."""
+    positional, named = learner._made_with
+    signature = inspect.signature(type(learner))
+    given = signature.bind(*positional, **named).arguments
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            given |= given.pop(name, {})
+    return dict(given)
+
+
+def _snapshot(value: Any) -> Any:
+    """The value as it is now, whatever its owner does to its arrays later."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list | tuple):
+        return [_snapshot(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _snapshot(each) for name, each in value.items()}
+    return value
+
+
+def _plain(name: str, value: Any) -> JSON:
+    """An argument as JSON."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.random.SeedSequence):
+        parts = {"entropy": value.entropy, "spawn_key": value.spawn_key}
+        return {"seed": {**parts, "pool_size": value.pool_size}}  # type: ignore[dict-item]
+    if isinstance(value, type) and issubclass(value, Kept):
+        return {"class": value.__name__}
+    raise InvalidInput(
+        f"save: the argument {name} is a {type(value).__name__}; only numbers, text, seeds, "
+        "classes of learners and transitions can be kept in a file"
+    )

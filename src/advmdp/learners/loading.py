@@ -1,0 +1,96 @@
+"""A learner from its file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.archive import read_archive
+from advmdp.errors import DamagedFile, InvalidInput
+from advmdp.layout import Layout
+from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.doubling import Doubling
+from advmdp.learners.kept import KIND, VERSION, Kept
+
+Classes = Mapping[str, Callable[..., Any]]
+
+
+def load(path: str | Path, *own: type[Kept]) -> Any:
+    """The learner that ``learner.save(path)`` kept, which continues with the same bits.
+
+    Only classes of the catalogue are made, and classes of ``own`` that are named here: a file can
+    name a class but cannot bring one along.
+
+    >>> import tempfile
+    >>> import advmdp as am
+    >>> learner = am.Exp3IX(am.Layout(layer_sizes=(1, 2, 1), n_actions=2), n_episodes=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     learner.save(f"{folder}/learner.am")
+    ...     load(f"{folder}/learner.am").eta == learner.eta
+    True
+    """
+    header, arrays = read_archive(path, KIND)
+    return rebuilt(header, arrays, str(path), *own)
+
+
+def rebuilt(
+    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], name: str, *own: type[Kept]
+) -> Any:
+    """The learner of ``advmdp.learners.kept.contents``; ``name`` is the file's, for messages."""
+    classes = _classes(own)
+    try:
+        version = int(header["version"])
+        if version > VERSION:
+            raise InvalidInput(
+                f"{name}: a learner's file of version {version}, this advmdp reads up to version "
+                f"{VERSION}; read it with a newer advmdp"
+            )
+        make = _class(header["class"], classes, name)
+        arguments = {
+            key: _value(value, classes, name) for key, value in header["arguments"].items()
+        }
+        if "transitions" in arrays:
+            arguments["transitions"] = arrays["transitions"]
+        learner = make(layout=_layout(header["layout"], arrays), **arguments)
+        state = [key for key in arrays if key.startswith("state.")]
+        learner.restore({key.removeprefix("state."): arrays[key] for key in state})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DamagedFile(
+            f"{name}: its contents do not make a learner ({error}); "
+            "read it with the advmdp that wrote it"
+        ) from None
+    return learner
+
+
+def _classes(own: tuple[type[Kept], ...]) -> Classes:
+    """Every class that a file may name."""
+    makers: list[Any] = [entry.make for entry in LEARNERS.values()]
+    return {make.__name__: make for make in [*makers, Doubling, *own]}
+
+
+def _class(wanted: str, classes: Classes, name: str) -> Callable[..., Any]:
+    if wanted not in classes:
+        raise InvalidInput(
+            f"{name}: holds a {wanted}, which is not in the catalogue; if it is your own class, "
+            f"name it: load(path, {wanted})"
+        )
+    return classes[wanted]
+
+
+def _layout(described: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Layout:
+    sizes = described["sizes"]
+    declared = [arrays[f"layout.{k}"] for k in range(len(sizes) - 1) if "layout.0" in arrays]
+    return Layout(sizes, described["n_actions"], declared or None)
+
+
+def _value(value: Any, classes: Classes, name: str) -> Any:
+    """An argument from JSON, the inverse of ``kept._plain``."""
+    if not isinstance(value, dict):
+        return value
+    if "seed" in value:
+        return np.random.SeedSequence(**value["seed"])
+    return _class(value["class"], classes, name)

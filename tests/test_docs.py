@@ -1,0 +1,62 @@
+"""The commands in the documentation run, in their order, and the site builds without a warning."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from advmdp.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(sh|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WITH_COMMANDS = [page for page in PAGES if "```sh\n" in page.read_text()]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
+def test_commands_run(page, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """``sh`` blocks hold ``advmdp`` commands; a ``toml`` block is the file its first line names."""
+    monkeypatch.chdir(tmp_path)
+    ran = 0
+    for language, text in BLOCK.findall(page.read_text()):
+        if language == "toml":
+            name, _, content = text.partition("\n")
+            Path(name.removeprefix("# ")).write_text(content)
+            continue
+        for line in text.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if words:
+                assert words[0] == "advmdp", line
+                assert main(words[1:]) == 0, line
+                ran += 1
+    assert ran
+
+
+def test_other_blocks_are_tested_elsewhere() -> None:
+    """A block is Python (a doctest), commands (above), a file (above), or plain text."""
+    for page in PAGES:
+        languages = set(re.findall(r"^```(\w+)$", page.read_text(), re.MULTILINE))
+        assert languages <= {"python", "sh", "toml"}, page
+        for block in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S):
+            assert block.startswith(">>> "), f"{page}: {block[:60]}"
+
+
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+    learner = (tmp_path / "learners" / "uob-reps" / "index.html").read_text()
+    assert "UOBREPS" in learner
+    assert "eta_scale" in learner
