@@ -4,7 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from advmdp.claims import (
+    estimator,
+    exploration_spread,
+    four_terms,
+    full_information,
+    regret_over_episodes,
+    regret_over_size,
+    stochastic_learners,
+    tighter_set,
+)
 from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Lab
 
-CLAIMS: dict[str, Callable[[Lab], Finding]] = {}
+CLAIMS: dict[str, Callable[[Lab], Finding]] = {
+    "four-terms": four_terms.measure,
+    "regret-over-episodes": regret_over_episodes.measure,
+    "regret-over-size": regret_over_size.measure,
+    "tighter-set": tighter_set.measure,
+    "estimator": estimator.measure,
+    "exploration-spread": exploration_spread.measure,
+    "full-information": full_information.measure,
+    "stochastic-learners": stochastic_learners.measure,
+}

@@ -8,7 +8,7 @@ every horizon a whole grid of gaps is played, and the largest regret counts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,47 @@ Design = NDArray[np.object_]
 """Specs, replicates x horizons (or sizes) x gaps."""
 
 
-def gap_grid(n_episodes: int, n_gaps: int) -> list[float]:
+class Gaps(NamedTuple):
+    """Coin flips: a better action in every state, and (``place``) a better state in every layer."""
+
+    actions: int
+    places: int
+
+    def losses(self, n_episodes: int) -> list[dict[str, Any]]:
+        """The loss part of the specs, one for each gap."""
+        grids = {
+            "gap": gap_grid(n_episodes, self.actions),
+            "place": gap_grid(n_episodes, self.places, power=-0.25),  # harmless when smaller still
+        }
+        return [
+            {"name": "stochastic", "means": means, "gap": gap}
+            for means, grid in grids.items()
+            for gap in grid
+        ]
+
+
+class Effort(NamedTuple):
+    """How much is played for the claims about rates in T."""
+
+    horizons: tuple[int, ...]
+    rival_horizons: tuple[int, ...]
+    """Of learners that are only drawn beside UOB-REPS."""
+    gaps: Gaps
+    n_replicates: int
+
+
+QUICK = Effort((10**3, 10**4, 10**5, 10**6), (10**3, 10**4, 10**5), Gaps(5, 2), 4)
+FULL = Effort((10**3, 10**4, 10**5, 10**6, 10**7), (10**3, 10**4, 10**5, 10**6), Gaps(7, 4), 12)
+
+
+def gap_grid(n_episodes: int, n_gaps: int, power: float = -0.5) -> list[float]:
     """Gaps from a constant down to T^{-1/2}, evenly spaced in the logarithm.
 
     >>> gap_grid(10_000, 3)
     [0.5, 0.070711, 0.01]
     """
-    return [float(f"{gap:.5g}") for gap in np.geomspace(LARGEST_GAP, n_episodes**-0.5, n_gaps)]
+    grid = np.geomspace(LARGEST_GAP, n_episodes**power, n_gaps)
+    return [float(f"{gap:.5g}") for gap in grid]
 
 
 def with_delta(name: str, **parameters: Any) -> dict[str, Any]:
@@ -37,37 +71,28 @@ def with_delta(name: str, **parameters: Any) -> dict[str, Any]:
     return {"name": name, "delta": DELTA, **parameters}
 
 
-def over_gaps(
-    learner: Mapping[str, Any],
-    mdps: Sequence[Mapping[str, Any]],
-    horizons: Sequence[int],
-    n_gaps: int,
-    n_replicates: int,
-    losses: Mapping[str, Any],
-    checkpoints: int = 4,
-) -> Design:
-    """Specs of one learner: ``mdps`` and ``horizons`` go together, one of them may be one long."""
-    pairs = list(np.broadcast(np.array(mdps, dtype=object), np.array(horizons)))
-    specs = [
-        [
-            [
-                RunSpec(
-                    learner=learner,  # type: ignore[arg-type]
-                    mdp=mdp,  # type: ignore[arg-type]
-                    losses={**losses, "gap": gap},  # type: ignore[arg-type]
-                    n_episodes=int(n_episodes),
-                    replicate=replicate,
-                    checkpoints=checkpoints,
-                )
-                for gap in gap_grid(n_episodes, n_gaps)
-            ]
-            for mdp, n_episodes in pairs
-        ]
-        for replicate in range(n_replicates)
-    ]
-    design = np.empty((n_replicates, len(pairs), n_gaps), dtype=object)
-    design[...] = specs
+def grid_of(rows: Sequence[Sequence[Mapping[str, Any]]], n_replicates: int) -> Design:
+    """Specs from their parts: rows are horizons or sizes, entries of a row are gaps."""
+    design = np.empty((n_replicates, len(rows), len(rows[0])), dtype=object)
+    for place in np.ndindex(design.shape):
+        replicate, row, column = place
+        parts = {"checkpoints": 4, **rows[row][column]}
+        design[place] = RunSpec(replicate=replicate, **parts)
     return design
+
+
+def over_horizons(
+    learner: Mapping[str, Any], horizons: Sequence[int], gaps: Gaps, n_replicates: int
+) -> Design:
+    """One learner on small random MDPs, its parameters set for each horizon."""
+    rows = [
+        [
+            {"learner": learner, "mdp": SMALL, "losses": losses, "n_episodes": n_episodes}
+            for losses in gaps.losses(n_episodes)
+        ]
+        for n_episodes in horizons
+    ]
+    return grid_of(rows, n_replicates)
 
 
 def layout_of(mdp: Mapping[str, Any]) -> Layout:
@@ -78,6 +103,11 @@ def layout_of(mdp: Mapping[str, Any]) -> Layout:
 def all_specs(*designs: Design) -> list[RunSpec]:
     """Every spec once."""
     return list(dict.fromkeys(spec for design in designs for spec in design.ravel()))
+
+
+def ids(*designs: Design) -> tuple[str, ...]:
+    """The runs of the designs."""
+    return tuple(spec.id for spec in all_specs(*designs))
 
 
 def figures(design: Design, values: Mapping[str, float]) -> Floats:

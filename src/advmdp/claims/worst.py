@@ -25,6 +25,11 @@ class Worst(NamedTuple):
     """The same in every resample: horizons x resamples."""
     n: int
 
+    def last(self, number: int) -> Worst:
+        """The last horizons alone."""
+        mean, gap, resampled = (part[-number:] for part in self[:3])
+        return Worst(mean, gap, resampled, self.n)
+
     def band(self) -> Band:
         """The means with their intervals."""
         return Band(self.mean, *stretched(self.mean, self.resampled.copy(), self.n), self.n)

@@ -41,7 +41,9 @@ class Draw:
             return self.rng.random(layout.n_rows)
         if means in ("gap", "place"):
             if unit_number(gap, "gap") > 0.5:
-                raise InvalidInput(f"gap: {gap} is above 0.5, the mean loss of all that is not best")
+                raise InvalidInput(
+                    f"gap: {gap} is above 0.5, the mean loss of all that is not best"
+                )
             table = np.full((layout.n_rows // layout.n_actions, layout.n_actions), 0.5)
             if means == "gap":
                 best = self.rng.integers(layout.n_actions, size=len(table))

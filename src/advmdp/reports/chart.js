@@ -127,7 +127,7 @@ function follow(svg, figure, shown, panel, left, x, look) {
   area.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect(), across = (event.clientX - box.left) / box.width * WIDTH;
     const stop = stops.reduce((best, other) => Math.abs(x(other) - across) < Math.abs(x(best) - across) ? other : best);
-    tip.replaceChildren(element("strong", {}, null, `${numberText(stop)} episodes`));
+    tip.replaceChildren(element("strong", {}, null, `${panel.x_label}: ${numberText(stop)}`));
     const read = shown.map((series) => ({series, i: series.x.indexOf(stop)}))
       .filter(({series, i}) => i >= 0 && series.y[i] !== null)
       .sort((one, other) => other.series.y[other.i] - one.series.y[one.i]);
