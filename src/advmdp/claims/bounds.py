@@ -19,7 +19,7 @@ def upper_bound(layout: Layout, n_episodes: int, delta: float) -> float:
     """L |X| sqrt(|A| T ln(T |X| |A| / delta)): Theorem 3, Lemma 5, and the main part of Lemma 6.
 
     >>> round(upper_bound(Layout(layer_sizes=(1, 3, 3, 1), n_actions=2), 10_000, 0.01))
-    13849
+    13824
     """
     inner = layout.n_actions * n_episodes * log(n_episodes * _pairs(layout) / delta)
     return layout.n_layers * layout.n_states * sqrt(inner)

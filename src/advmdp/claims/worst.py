@@ -58,9 +58,9 @@ def exponent(x: ArrayLike, worst: Worst, against: Worst | None = None) -> Interv
     one = np.ones_like
     other = (one(worst.mean), one(worst.resampled)) if against is None else against[:3:2]
     parts = (worst.mean, worst.resampled, *other)
-    if any((part <= 0.0).any() for part in parts):
-        return None
     log_x = np.log(np.asarray(x, dtype=np.float64))
+    if np.ptp(log_x) == 0.0 or any((part <= 0.0).any() for part in parts):
+        return None
     weights = (log_x - log_x.mean()) / ((log_x - log_x.mean()) ** 2).sum()
     mean, resampled, other_mean, other_resampled = map(np.log, parts)
     slope = np.array(weights @ (mean - other_mean))

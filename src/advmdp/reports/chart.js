@@ -47,7 +47,8 @@ function logTicks(low, high) {
   const ticks = [];
   for (let power = first; power <= last; power++)
     for (const part of parts) ticks.push(Number((part * 10 ** power).toPrecision(1)));
-  return ticks.filter((tick) => tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9));
+  const inside = ticks.filter((tick) => tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9));
+  return inside.length > 1 ? inside : roundTicks(low, high, 4);  // less than a factor of two or so
 }
 
 // Ends of an axis over the visible series: all means, and bands as far as they do not dwarf them.
