@@ -46,7 +46,7 @@ def gap_of(spec: RunSpec) -> float:
 def curves_frame(
     design: Design, terms: Callable[[RunSpec], Sequence[float]], off: float = 0.0
 ) -> pl.DataFrame:
-    """Curves with two checkpoints; ``off`` is what the regret has more than the sum of its terms."""
+    """Curves with two checkpoints; the regret is the sum of the terms plus ``off``."""
     rows = []
     for spec in all_specs(design):
         values = np.array(terms(spec))

@@ -35,7 +35,7 @@ CLAIMS: dict[str, Callable[[InlineLab], Finding]] = {
     "tighter-set": lambda lab: tighter_set.measure(lab, tighter_set.Effort(60, (2, 3), 2, 2)),
     "estimator": lambda lab: estimator.measure(lab, estimator.Effort((40, 80), 2, 2)),
     "exploration-spread": lambda lab: exploration_spread.measure(
-        lab, exploration_spread.Effort(50, 6)
+        lab, exploration_spread.Effort(50, 6, 4)
     ),
     "full-information": lambda lab: full_information.measure(lab, SHORT),
     "stochastic-learners": lambda lab: stochastic_learners.measure(

@@ -31,10 +31,12 @@ class Effort(NamedTuple):
 
     n_episodes: int
     n_seeds: int
+    n_steady_seeds: int
+    """On the losses for comparison."""
 
 
-QUICK = Effort(10_000, 200)
-FULL = Effort(100_000, 1000)
+QUICK = Effort(10_000, 200, 50)
+FULL = Effort(100_000, 1000, 200)
 
 
 def measure(lab: Lab, effort: Effort | None = None) -> Finding:
@@ -57,7 +59,8 @@ def _design(scale: float, losses: str, effort: Effort) -> Design:
         "n_episodes": effort.n_episodes,
         "checkpoints": 1,
     }
-    return grid_of([[parts]], effort.n_seeds)
+    n_seeds = effort.n_seeds if losses == TURNING else effort.n_steady_seeds
+    return grid_of([[parts]], n_seeds)
 
 
 def judge(designs: Mapping[tuple[str, str], Design], runs: pl.DataFrame) -> Finding:
@@ -88,7 +91,8 @@ def judge(designs: Mapping[tuple[str, str], Design], runs: pl.DataFrame) -> Find
         ),
         instances=(
             f"one random MDP, layers 1,3,3,1, 2 actions, T = {first[0, 0, 0].n_episodes:,}, "
-            f"{len(first)} seeds; losses with gap 0.4 that turn after a quarter of the run, and "
+            f"{len(first)} seeds ({len(designs[WITH, STEADY])} for the comparison); "
+            "losses with gap 0.4 that turn after a quarter of the run, and "
             "steady coin flips with gap 0.2 for comparison"
         ),
         measured=(
