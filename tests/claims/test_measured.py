@@ -79,6 +79,8 @@ def test_looseness_is_the_sum_over_all_episodes(lab: InlineLab) -> None:
     design = tighter_set.grid_of([[{**parts, "checkpoints": list(range(1, 61))}]], 1)
     spec = design[0, 0, 0]
     mdp, losses, learner, seed, _ = build(spec)
+    # Before the first episode every state may be reached for sure: u = pi, and q sums to L.
+    assert tighter_set.excess(mdp, learner) == pytest.approx(7 - 3)
     total = []
     tighter_set.play(
         mdp,

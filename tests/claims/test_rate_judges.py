@@ -42,6 +42,7 @@ def test_the_worst_gap_is_chosen_anew_at_every_horizon() -> None:
         values[:, k, gap] = 7.0 * T[k] ** 0.6
     worst = worst_over_gaps(values)
     assert worst.gap.tolist() == [0, 2, 3]
+    assert np.allclose(worst.resampled, worst.mean[:, np.newaxis])  # the replicates are all alike
     slope = exponent(T, worst)
     assert slope is not None
     assert slope.estimate == pytest.approx(0.6)

@@ -57,7 +57,7 @@ def verify(
                 quick=not full,
                 workers=workers or os.cpu_count() or 1,
                 watcher=watcher,
-                say=_nothing if quiet or as_json else typer.echo,
+                say=_nothing if quiet or as_json else watcher.say,
             )
             findings = verify(lab, names)
     except KeyboardInterrupt:
