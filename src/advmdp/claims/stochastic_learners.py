@@ -92,10 +92,8 @@ def judge(designs: Mapping[tuple[str, str], Design], runs: pl.DataFrame) -> Find
         measured=(
             "adaptive, exponents of the last decade: "
             + ", ".join(f"{name} {interval_text(slopes[name, ADAPTIVE])}" for name in NAMES)
-            + f"; regret at T = {horizons[-1]:,}: "
-            + ", ".join(f"{name} {means[name, ADAPTIVE]:,.0f}" for name in NAMES)
-            + "; switching: "
-            + ", ".join(f"{name} {means[name, SWITCHING]:,.0f}" for name in NAMES)
+            + f"; regret at T = {horizons[-1]:,}: {_range(means, ADAPTIVE)}"
+            + f"; switching: {_range(means, SWITCHING)}"
         ),
         bound=(
             "adaptive: those that learn from steady coin flips "
@@ -147,6 +145,11 @@ def judge(designs: Mapping[tuple[str, str], Design], runs: pl.DataFrame) -> Find
 
 def _learns(steady: Interval | None, adaptive: Interval | None) -> bool:
     return adaptive is not None and (steady is None or steady.high < adaptive.low)
+
+
+def _range(means: Mapping[tuple[str, str], float], kind: str) -> str:
+    theirs = [means[name, kind] for name in STOCHASTIC]
+    return f"{min(theirs):,.0f} to {max(theirs):,.0f} against {means[SUBJECT, kind]:,.0f}"
 
 
 def _margin(means: Mapping[tuple[str, str], float], judged: list[str]) -> str:

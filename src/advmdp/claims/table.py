@@ -10,21 +10,20 @@ from advmdp.claims.finding import Finding
 from advmdp.claims.verify import Findings
 
 LOOKS = {"holds": "green", "fails": "bold red", "vacuous": "yellow"}
+SHOWN = ("measured", "bound", "margin")
 TEXTS = ("checked", "instances", "measured", "bound", "margin", "error_rate")
 
 
 def findings_table(findings: Findings) -> Table:
-    """One row for every claim."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    """One row for every claim: the verdict, and what it rests on."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_lines=True)
     table.add_column("verdict", no_wrap=True)
-    for column in ("claim", "measured", "bound", "margin"):
-        table.add_column(column, overflow="fold")
+    table.add_column("claim", overflow="fold")
     for name, found in findings.items():
-        claim = Text.assemble(found.claim, "\n", (f"{found.reference} | {name}", "dim"))
-        verdict = Text(found.verdict, style=LOOKS[found.verdict])
-        table.add_row(
-            verdict, claim, *(Text(t) for t in (found.measured, found.bound, found.margin))
-        )
+        text = Text.assemble((found.claim, "bold"), (f"  {found.reference}; {name}", "dim"))
+        for part in SHOWN:
+            text.append(f"\n{part}: ", style="dim").append(getattr(found, part))
+        table.add_row(Text(found.verdict, style=LOOKS[found.verdict]), text)
     return table
 
 
