@@ -216,6 +216,7 @@ def test_growth_with_the_size() -> None:
     assert slower.data["|A|"]["exponent"].estimate == pytest.approx(0.4, abs=0.02)
     assert slower.data["L"]["exponent"].estimate == pytest.approx(0.4, abs=0.05)
     assert over_size(lambda at: at.n_states**2.0).verdict == "fails"
+    assert over_size(lambda at: -at.n_states).verdict == "vacuous"
     assert over_size(lambda at: at.n_actions * 10.0).verdict == "fails"
     for members in regret_over_size.families(16)["L"]:
         assert Layout(members["layer_sizes"], 2).n_states == 14
