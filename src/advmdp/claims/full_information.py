@@ -93,7 +93,7 @@ def judge(designs: Mapping[str, Design], runs: pl.DataFrame) -> Finding:
             for name, slope in exponents.items()
         ),
         bound=f"exponent 0 in the limit; {RATE_GAP:.2f} would be that of a T^(2/3) learner",
-        margin=f"upper end {RATE_GAP - largest:+.2f} below {RATE_GAP:.2f}",
+        margin=f"largest upper end {largest:.2f} against {RATE_GAP:.2f}",
         verdict=verdict,
         error_rate="2.5% for each of the two: one end of a 95% interval",
         panels=(

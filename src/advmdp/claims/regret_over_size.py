@@ -39,7 +39,7 @@ class Effort(NamedTuple):
     """The widest layer, and the most actions."""
 
 
-QUICK = Effort(100_000, Gaps(3, 1), 4, 16)
+QUICK = Effort(100_000, Gaps(4, 1), 4, 16)
 FULL = Effort(1_000_000, Gaps(6, 3), 8, 32)
 SIZE_OF: dict[str, Callable[[Layout], int]] = {
     "|X|": lambda layout: layout.n_states,
@@ -144,7 +144,7 @@ def judge(designs: Mapping[str, Design], runs: pl.DataFrame) -> Finding:
         ),
         measured=", ".join(texts),
         bound=f"{', '.join(bounds)} over these sizes; lower bound {', '.join(lower)}",
-        margin=f"upper ends of the intervals at least {slack:+.2f} below the bound's exponents",
+        margin=f"least distance from an upper end to the bound's exponent {slack:+.2f}",
         verdict=verdict,
         error_rate="2.5% for each of the three: one end of a 95% interval",
         panels=tuple(panels),
