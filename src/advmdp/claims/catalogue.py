@@ -6,11 +6,19 @@ from collections.abc import Callable
 
 from advmdp.claims import (
     confidence,
+    estimator,
+    exploration_spread,
+    four_terms,
+    full_information,
     hedge,
     implicit_exploration,
     key_lemma,
     occupancy,
     projection_dual,
+    regret_over_episodes,
+    regret_over_size,
+    stochastic_learners,
+    tighter_set,
     upper_bounds,
     visit_sums,
 )
@@ -26,4 +34,12 @@ CLAIMS: dict[str, Callable[[Lab], Finding]] = {
     "implicit-exploration": implicit_exploration.measure,
     "visit-sums": visit_sums.measure,
     "key-lemma": key_lemma.measure,
+    "four-terms": four_terms.measure,
+    "regret-over-episodes": regret_over_episodes.measure,
+    "regret-over-size": regret_over_size.measure,
+    "tighter-set": tighter_set.measure,
+    "estimator": estimator.measure,
+    "exploration-spread": exploration_spread.measure,
+    "full-information": full_information.measure,
+    "stochastic-learners": stochastic_learners.measure,
 }

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import advmdp
-from advmdp.cli import playing, reading, reporting
+from advmdp.cli import playing, reading, reporting, verifying
 from advmdp.cli.demo import demo
 from advmdp.cli.options import BAD_INPUT, with_option_names
 from advmdp.errors import AdvMDPError
@@ -31,6 +31,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "export": reading.export,
     "report": reporting.report,
     "figure": reporting.figure,
+    "verify": verifying.verify,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

@@ -64,6 +64,7 @@ LOSSES = {
     "stochastic": Maker(loss_recipes.stochastic, frozenset({"seed"})),
     "switching": Maker(loss_recipes.switching, frozenset({"seed"})),
     "majority": Maker(loss_recipes.majority, frozenset({"seed"})),
+    "turning": Maker(loss_recipes.turning, frozenset({"seed"})),
     "drifting": Maker(loss_recipes.drifting, frozenset({"seed"})),
     "corrupted": Maker(loss_recipes.corrupted, frozenset({"seed"})),
     "adaptive": Maker(loss_recipes.adaptive, frozenset({"seed"})),

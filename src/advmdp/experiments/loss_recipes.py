@@ -4,7 +4,10 @@ Every recipe takes a ``Draw`` (the MDP, a generator of its own and the length of
 parameters by name.  The mean losses of a table are
 
 * ``means="uniform"``: uniform on [0, 1], independent for every pair;
-* ``means="gap"``: 1/2, and 1/2 - ``gap`` for one random action in every state;
+* ``means="gap"``: 1/2, and 1/2 - ``gap`` for one random action in every state: where the learner is
+  does not matter, what it does there does;
+* ``means="place"``: 1/2, and 1/2 - ``gap`` for all actions of one random state in every layer: only
+  where the actions lead matters;
 * ``means="natural"``: the MDP's own loss, for the families that have one.
 """
 
@@ -36,12 +39,18 @@ class Draw:
         layout = self.mdp.layout
         if means == "uniform":
             return self.rng.random(layout.n_rows)
-        if means == "gap":
+        if means in ("gap", "place"):
             if unit_number(gap, "gap") > 0.5:
-                raise InvalidInput(f"gap: {gap} is above 0.5, the mean loss of the other actions")
+                raise InvalidInput(
+                    f"gap: {gap} is above 0.5, the mean loss of all that is not best"
+                )
             table = np.full((layout.n_rows // layout.n_actions, layout.n_actions), 0.5)
-            best = self.rng.integers(layout.n_actions, size=len(table))
-            table[np.arange(len(table)), best] -= gap
+            if means == "gap":
+                best = self.rng.integers(layout.n_actions, size=len(table))
+                table[np.arange(len(table)), best] -= gap
+            else:
+                sizes, starts = layout.layer_sizes[:-1], layout.layer_start[:-2]
+                table[starts + self.rng.integers(sizes)] -= gap
             return table.ravel()
         if means == "natural":
             if self.mdp.natural_loss is None:
@@ -49,7 +58,7 @@ class Draw:
                     "means: this MDP has no natural loss; use means='uniform' or means='gap'"
                 )
             return layout.flat_pairs(self.mdp.natural_loss, "natural_loss")
-        raise InvalidInput(f"means: {means!r} is none of 'uniform', 'gap', 'natural'")
+        raise InvalidInput(f"means: {means!r} is none of 'uniform', 'gap', 'place', 'natural'")
 
     def period(self, period: int | None) -> int:
         """The period given, or a tenth of the run."""
@@ -87,6 +96,24 @@ def majority(
     """A random table with stretches in which every preference is reversed."""
     table = draw.table(means, gap)
     return losses.Majority.against(table, draw.period(period), adverse_share, noisy)
+
+
+def turning(
+    draw: Draw,
+    adverse_parts: int = 1,
+    parts: int = 4,
+    noisy: bool = True,
+    means: str = "uniform",
+    gap: float = 0.2,
+) -> losses.Switching:
+    """A random table; in the first ``adverse_parts`` of ``parts`` of the run all is reversed."""
+    if not 0 < 2 * whole_number(adverse_parts, "adverse_parts") < whole_number(parts, "parts"):
+        raise InvalidInput(
+            f"adverse_parts: {adverse_parts} is not less than half of parts = {parts}"
+        )
+    usual = draw.table(means, gap)
+    tables = [1.0 - usual] * adverse_parts + [usual] * (parts - adverse_parts)
+    return losses.Switching(tables, -(-draw.n_episodes // parts), noisy=noisy)
 
 
 def drifting(

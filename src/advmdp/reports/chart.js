@@ -47,7 +47,8 @@ function logTicks(low, high) {
   const ticks = [];
   for (let power = first; power <= last; power++)
     for (const part of parts) ticks.push(Number((part * 10 ** power).toPrecision(1)));
-  return ticks.filter((tick) => tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9));
+  const inside = ticks.filter((tick) => tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9));
+  return inside.length > 1 ? inside : roundTicks(low, high, 4);  // less than a factor of two or so
 }
 
 // Ends of an axis over the visible series: all means, and bands as far as they do not dwarf them.
@@ -127,7 +128,7 @@ function follow(svg, figure, shown, panel, left, x, look) {
   area.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect(), across = (event.clientX - box.left) / box.width * WIDTH;
     const stop = stops.reduce((best, other) => Math.abs(x(other) - across) < Math.abs(x(best) - across) ? other : best);
-    tip.replaceChildren(element("strong", {}, null, `${numberText(stop)} episodes`));
+    tip.replaceChildren(element("strong", {}, null, `${panel.x_label}: ${numberText(stop)}`));
     const read = shown.map((series) => ({series, i: series.x.indexOf(stop)}))
       .filter(({series, i}) => i >= 0 && series.y[i] !== null)
       .sort((one, other) => other.series.y[other.i] - one.series.y[one.i]);

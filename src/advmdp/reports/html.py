@@ -6,21 +6,15 @@ add megabytes to every page, while these charts follow the page's colours, light
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from html import escape
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from advmdp.reports.files import checked_path, replacing
-from advmdp.reports.panels import FIGURES, Panel, Series, rate_panels
+from advmdp.reports.pages import panel_data, part, self_contained
+from advmdp.reports.panels import FIGURES, rate_panels
 from advmdp.reports.rates import families_of
 from advmdp.reports.regret_plot import COLOURS
 from advmdp.reports.results import FINISHED, Results
@@ -46,7 +40,6 @@ RUN_FACTS = (
     "started",
     "spec",
 )
-DIGITS = 6  # of the numbers in the page: more than a screen can show
 
 
 def write_report(results: Results, path: str | os.PathLike[str], title: str | None = None) -> Path:
@@ -70,17 +63,13 @@ def write_report(results: Results, path: str | os.PathLike[str], title: str | No
 
 def report_page(results: Results, title: str = TITLE) -> str:
     """The text of the page."""
-    folder = files("advmdp.reports")
-    part = {
-        name: (folder / name).read_text("utf-8")
-        for name in ("page.html", "page.css", "chart.js", "page.js")
-    }
-    data = json.dumps(_data(results), allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    return Template(part["page.html"]).substitute(
-        title=escape(title),
-        style=part["page.css"],
-        script=part["chart.js"] + part["page.js"],
-        data=data.replace("<", "\\u003c"),  # no label can end the script element
+    here = "advmdp.reports"
+    return self_contained(
+        title,
+        _data(results),
+        body=part(here, "page.html"),
+        style=part(here, "page.css"),
+        script=part(here, "chart.js") + part(here, "page.js"),
     )
 
 
@@ -94,7 +83,7 @@ def _data(results: Results) -> dict[str, Any]:
         "overview": asdict(overview_sheet(cells)),
         "cells": [{**_cell(cell), "family": family_of[cell]} for cell in cells],
         "families": [
-            {"panels": _panels(rate_panels(family)), "sheet": asdict(rate_sheet(family))}
+            {"panels": panel_data(rate_panels(family)), "sheet": asdict(rate_sheet(family))}
             for family in families
         ],
     }
@@ -104,7 +93,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
     certificates = certificate_sheet(cell)
     return {
         "name": cell.name,
-        "panels": {kind: _panels(make(cell)) for kind, make in FIGURES.items()},
+        "panels": {kind: panel_data(make(cell)) for kind, make in FIGURES.items()},
         "sheets": {
             "summary": asdict(summary_sheet(cell)),
             "comparisons": asdict(comparison_sheet(cell)),
@@ -112,31 +101,6 @@ def _cell(cell: Cell) -> dict[str, Any]:
         },
         "runs": cell.all_runs.select(*RUN_FACTS).to_dicts(),
     }
-
-
-def _panels(panels: Sequence[Panel]) -> list[dict[str, Any]]:
-    return [{**vars(panel), "series": [_series(s) for s in panel.series]} for panel in panels]
-
-
-def _series(series: Series) -> dict[str, Any]:
-    arrays = {
-        name: None if values is None else _numbers(values)
-        for name in ("x", "y", "low", "high")
-        for values in (getattr(series, name),)
-    }
-    return {"key": series.key, "label": series.label, "dots": series.dots, **arrays}
-
-
-def _numbers(values: NDArray[np.float64]) -> list[float | None]:
-    """Rounded, with null for what is not a number; whole numbers without a point."""
-    return [
-        None
-        if value != value
-        else int(value)
-        if value == int(value)
-        else float(f"{value:.{DIGITS}g}")
-        for value in values.tolist()
-    ]
 
 
 def _counts(results: Results, cells: Sequence[Cell]) -> str:

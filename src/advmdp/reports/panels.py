@@ -193,7 +193,7 @@ def only(panels: Sequence[Panel], learners: Sequence[str]) -> list[Panel]:
 
 def shown_range(panel: Panel) -> tuple[float, float]:
     """The ends of the vertical axis: all means, and bands as far as they do not dwarf them."""
-    values = np.concatenate([series.y for series in panel.series])
+    values = np.concatenate([series.y[np.isfinite(series.y)] for series in panel.series])
     lows = [series.low for series in panel.series if series.low is not None]
     highs = [series.high for series in panel.series if series.high is not None]
     ends = np.concatenate([values, *lows, *highs])

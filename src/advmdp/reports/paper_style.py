@@ -104,11 +104,18 @@ def write_figure(
         panels = only(panels, learners)
     if not panels:
         raise InvalidInput(f"kind: no learner of this cell has what '{kind}' shows")
+    return save_panels(panels, styles_of(results.learners), target, titles=titles)
+
+
+def save_panels(
+    panels: Sequence[Panel], styles: Mapping[str, Style], target: Path, *, titles: bool = True
+) -> Path:
+    """Draw panels into a file whose path was checked."""
     import matplotlib
 
     settings: Any = SETTINGS  # matplotlib's stubs list every key as a literal
     with matplotlib.rc_context(settings), replacing(target) as draft:
-        figure = paper_figure(panels, styles_of(results.learners), titles=titles)
+        figure = paper_figure(panels, styles, titles=titles)
         ending = target.suffix.lower()
         figure.savefig(draft, format=ending[1:], metadata=NO_DATE.get(ending), dpi=300)
     return target

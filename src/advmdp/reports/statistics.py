@@ -70,7 +70,7 @@ def mean_band(values: ArrayLike) -> Band:
     """
     rows = _rows(values)
     mean = rows.mean(axis=0)
-    low, high = _ends(mean, resampled_means(rows), len(rows))
+    low, high = stretched(mean, resampled_means(rows), len(rows))
     return Band(mean, low, high, len(rows))
 
 
@@ -109,7 +109,7 @@ def power_law(x: ArrayLike, values: ArrayLike) -> PowerLaw | None:
     means = resampled_means(rows)
     low = high = np.array(np.nan)
     if (means > 0.0).all():  # otherwise some resamples have no slope, and no quantile is known
-        low, high = _ends(np.array(slope), slope_of @ np.log(means), len(rows))
+        low, high = stretched(np.array(slope), slope_of @ np.log(means), len(rows))
     constant = float(np.exp(np.log(mean).mean() - slope * log_x.mean()))
     return PowerLaw(Interval(slope, float(low), float(high), len(rows)), constant)
 
@@ -172,7 +172,7 @@ def _sign_patterns(n: int) -> Floats:
     return signs
 
 
-def _ends(estimate: Floats, resampled: Floats, n: int) -> tuple[Floats, Floats]:
+def stretched(estimate: Floats, resampled: Floats, n: int) -> tuple[Floats, Floats]:
     """The stretched percentile interval; resamples are along the last axis, and get reordered."""
     if n < 2:
         return np.full_like(estimate, np.nan), np.full_like(estimate, np.nan)

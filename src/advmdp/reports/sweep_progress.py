@@ -49,6 +49,7 @@ class _Count:
     def begin(self, specs: Sequence[Any], n_finished: int) -> None:
         self.n_runs, self.n_found, self.n_done = len(specs), n_finished, n_finished
         self.episodes_left = sum(spec.n_episodes for spec in specs)
+        self.episodes_played = 0  # a watcher may follow several lists of runs, one after the other
         self.started_at = time.perf_counter()
         if n_finished and not self.quiet:
             self.say(f"{n_finished} of {self.n_runs} runs are in the store already")
@@ -135,6 +136,8 @@ class _Live(_Count):
 
     def begin(self, specs: Sequence[Any], n_finished: int) -> None:
         super().begin(specs, n_finished)
+        for old in self._bars.task_ids:
+            self._bars.remove_task(old)
         self._all = self._bars.add_task("all runs", total=self.n_runs, figures="")
         self._bars.update(self._all, completed=n_finished)
 

@@ -1,0 +1,79 @@
+"""The page of ``advmdp verify``: a table of all claims, then each with its figures and its runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import advmdp
+from advmdp.claims.finding import Finding
+from advmdp.claims.regret_over_episodes import LOWER, SUBJECT, UPPER
+from advmdp.claims.table import summary_line, texts_of
+from advmdp.claims.verify import Findings, as_data
+from advmdp.reports.files import checked_path, replacing
+from advmdp.reports.pages import part, self_contained
+from advmdp.reports.regret_plot import COLOURS
+from advmdp.reports.styles import DASHES, Style, styles_of
+
+TITLE = "The paper's claims, measured"
+IN_INK = {"bound": Style(-1, 1), UPPER: Style(-1, 0), LOWER: Style(-1, 2)}
+
+
+def write_page(
+    findings: Findings, path: str | os.PathLike[str], *, command: str, store: str
+) -> Path:
+    """Write the page and return where it is.
+
+    Parameters
+    ----------
+    command
+        The command line that measured all this, for those who want to repeat it.
+    store
+        The folder of the runs.
+    """
+    target = checked_path(path, (".html",))
+    page = findings_page(findings, command=command, store=store)
+    with replacing(target) as draft:
+        draft.write_text(page, encoding="utf-8")
+    return target
+
+
+def findings_page(findings: Findings, *, command: str, store: str) -> str:
+    """The text of the page."""
+    claims, reports = "advmdp.claims", "advmdp.reports"
+    data = {
+        "summary": f"{summary_line(findings)}. Measured by advmdp {advmdp.__version__} with:",
+        "command": command,
+        "store": store,
+        "look": {"colours": COLOURS, "dashes": DASHES},
+        "findings": [_finding(name, found) for name, found in findings.items()],
+    }
+    return self_contained(
+        TITLE,
+        data,
+        body=part(claims, "verify.html"),
+        style=part(reports, "page.css") + part(claims, "verify.css"),
+        script=part(reports, "chart.js") + part(claims, "verify.js"),
+    )
+
+
+def _finding(name: str, found: Finding) -> dict[str, Any]:
+    return {
+        **as_data(found),
+        "name": name,
+        "texts": texts_of(found),
+        "styles": styles_in(found),
+    }
+
+
+def styles_in(found: Finding) -> dict[str, Style]:
+    """Colours and dashes of a finding's series: UOB-REPS has the first, bounds are in ink."""
+    keys = _without_repetition(s.key for panel in found.panels for s in panel.series)
+    coloured = sorted((key for key in keys if key not in IN_INK), key=lambda key: key != SUBJECT)
+    return {**styles_of(coloured), **IN_INK}
+
+
+def _without_repetition(keys: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(keys))

@@ -1,0 +1,95 @@
+"""Go through the claims, one after the other, and write down what was found."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from advmdp.claims.catalogue import CLAIMS
+from advmdp.claims.finding import Finding
+from advmdp.claims.lab import Lab
+from advmdp.errors import InvalidInput
+from advmdp.experiments.catalogue import nearest
+from advmdp.reports.files import checked_path, replacing
+from advmdp.reports.pages import panel_data
+
+Findings = dict[str, Finding]
+"""By the name that the command line knows."""
+Claims = Mapping[str, Callable[[Lab], Finding]]
+
+
+def checked_names(names: Sequence[str], claims: Claims = CLAIMS) -> list[str]:
+    """The claims of these names in the order of the paper; all of them if none is named.
+
+    >>> checked_names(["four-term"])
+    Traceback (most recent call last):
+    ...
+    advmdp.errors.InvalidInput: claim: there is no 'four-term'; did you mean 'four-terms'?
+    """
+    for name in names:
+        if name not in claims:
+            raise InvalidInput(f"claim: there is no {name!r}{nearest(name, claims)}")
+    return [name for name in claims if name in names or not names]
+
+
+def verify(lab: Lab, names: Sequence[str] = (), claims: Claims = CLAIMS) -> Findings:
+    """Measure the claims; the lab is told which one is under way, and what came out."""
+    findings: Findings = {}
+    wanted = checked_names(names, claims)
+    for number, name in enumerate(wanted, start=1):
+        lab.say(f"[{number}/{len(wanted)}] {name}")
+        begin = time.perf_counter()
+        findings[name] = found = claims[name](lab)
+        seconds = time.perf_counter() - begin
+        lab.say(f"[{number}/{len(wanted)}] {name}: {found.verdict} ({seconds:.0f} s)")
+    return findings
+
+
+def n_failures(findings: Findings) -> int:
+    """How many claims failed."""
+    return sum(found.verdict == "fails" for found in findings.values())
+
+
+def as_data(finding: Finding) -> dict[str, Any]:
+    """A finding as plain JSON values."""
+    texts = {k: v for k, v in vars(finding).items() if isinstance(v, str)}
+    rest = {"panels": panel_data(finding.panels), "runs": list(finding.runs)}
+    return {**texts, **rest, "data": plain(finding.data)}
+
+
+def plain(value: Any) -> Any:
+    """Numbers, texts, lists and dictionaries; what is not finite becomes null.
+
+    >>> from advmdp.reports.statistics import Interval
+    >>> plain({"slope": Interval(0.5, float("nan"), 0.6, 4), "at": np.array([1, 2])})
+    {'slope': {'estimate': 0.5, 'low': None, 'high': 0.6, 'n': 4}, 'at': [1, 2]}
+    """
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    elif hasattr(value, "__dataclass_fields__"):
+        value = asdict(value)
+    elif isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def write_json(findings: Findings, path: str | os.PathLike[str]) -> Path:
+    """Everything that was measured, for other programs."""
+    target = checked_path(path, (".json",))
+    content = {name: as_data(found) for name, found in findings.items()}
+    with replacing(target) as draft:
+        draft.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    return target

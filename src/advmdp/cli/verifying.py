@@ -1,0 +1,104 @@
+"""``advmdp verify``: measure the paper's claims."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from advmdp.cli import options as opt
+
+if TYPE_CHECKING:
+    from advmdp.claims.lab import Lab
+    from advmdp.claims.verify import Findings
+
+
+def verify(
+    full: Annotated[
+        bool, typer.Option("--full", help="Longer and more runs: hours instead of minutes.")
+    ] = False,
+    claim: Annotated[
+        list[str] | None, typer.Option(help="Only this claim; may be repeated.")
+    ] = None,
+    store: opt.StoreOption = Path("results/verify"),
+    workers: opt.WorkersOption = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where the page goes; JSON is put beside it.")
+    ] = Path("verify.html"),
+    figures: Annotated[
+        Path | None, typer.Option(help="A folder for the figures in a paper's style (SVG).")
+    ] = None,
+    quiet: opt.QuietOption = False,
+    as_json: opt.JSONOption = False,
+) -> None:
+    """Measure the claims of the paper; the exit code is the number of claims that fail.
+
+    Runs are kept in the store: they are not played twice, and a cut command goes on where it was.
+    """
+    from advmdp.claims.lab import Lab
+    from advmdp.claims.verify import checked_names, n_failures, verify
+    from advmdp.reports.files import checked_path
+    from advmdp.reports.sweep_progress import following
+    from advmdp.store import Store
+    from advmdp.store.log import attach_log, detach_log
+
+    names = checked_names(claim or ())
+    checked_path(output, (".html",), "output")
+    there = Store(store, create=True)
+    handler = attach_log(there.path)
+    try:
+        with following(quiet=quiet, as_json=as_json) as watcher:
+            lab = Lab(
+                there,
+                quick=not full,
+                workers=workers or os.cpu_count() or 1,
+                watcher=watcher,
+                say=_nothing if quiet or as_json else watcher.say,
+            )
+            findings = verify(lab, names)
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: checkpoints are written; to go on: {_command()}", err=True)
+        raise typer.Exit(opt.INTERRUPTED) from None
+    finally:
+        detach_log(handler)
+    _tell(findings, lab, output, figures, as_json)
+    if n_failures(findings):
+        raise typer.Exit(n_failures(findings))
+
+
+def _tell(findings: Findings, lab: Lab, output: Path, figures: Path | None, as_json: bool) -> None:
+    import json
+
+    from rich.console import Console
+
+    from advmdp.claims.page import write_page
+    from advmdp.claims.table import findings_table, summary_line
+    from advmdp.claims.verify import as_data, write_json
+
+    page = write_page(findings, output, command=_command(), store=str(lab.store.path))
+    beside = write_json(findings, output.with_suffix(".json"))
+    written = [page, beside]
+    if figures is not None:
+        from advmdp.claims.figures import write_figures
+
+        written += write_figures(findings, figures)
+    if as_json:
+        for name, found in findings.items():
+            typer.echo(json.dumps({"event": "finding", "name": name, **as_data(found)}))
+        return
+    console = Console(highlight=False)
+    console.print(findings_table(findings))
+    console.print(summary_line(findings))
+    console.print("Written: " + ", ".join(map(str, written)), soft_wrap=True)
+
+
+def _nothing(message: str) -> None:
+    """Say nothing."""
+
+
+def _command() -> str:
+    return shlex.join(["advmdp", *sys.argv[1:]])

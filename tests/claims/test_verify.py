@@ -1,0 +1,119 @@
+"""The command: order, exit code, what it writes, what it refuses, and how it is cut."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from advmdp.claims import verify as verifying
+from advmdp.claims.finding import Finding
+from advmdp.claims.lab import Lab
+from advmdp.claims.table import findings_table, summary_line
+from advmdp.cli import main
+from advmdp.errors import InvalidInput
+from advmdp.reports.panels import Panel, Series
+from advmdp.reports.statistics import Interval
+from advmdp.store import Store
+
+
+def finding(verdict: str = "holds", claim: str = "A claim", **rest) -> Finding:  # type: ignore[no-untyped-def]
+    line = Series("uob-reps", "UOB-REPS", np.array([1.0, 10.0]), np.array([2.0, np.nan]))
+    bound = Series("bound", "the bound", np.array([1.0, 10.0]), np.array([3.0, 9.0]))
+    texts = dict.fromkeys(
+        ("reference", "checked", "instances", "measured", "bound", "margin"), "so"
+    )
+    return Finding(
+        claim=claim,
+        verdict=verdict,  # type: ignore[arg-type]
+        panels=(Panel("Growth", "T (episodes)", "regret", (line, bound), x_log=True),),
+        **{
+            **texts,
+            "runs": ("run-1", "run-2"),
+            "data": {"slope": Interval(0.5, np.nan, 0.6, 3)},
+            **rest,
+        },
+    )
+
+
+VERDICTS = {"first": "holds", "second": "fails", "third": "vacuous", "fourth": "fails"}
+
+
+@pytest.fixture
+def claims(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    made = {name: (lambda lab, v=v: finding(v)) for name, v in VERDICTS.items()}
+    monkeypatch.setattr(verifying, "CLAIMS", made)
+    monkeypatch.setattr(verifying.verify, "__defaults__", ((), made))
+    monkeypatch.setattr(verifying.checked_names, "__defaults__", (made,))
+    return made
+
+
+def test_claims_are_measured_in_the_order_of_the_paper(tmp_path: Path, claims) -> None:  # type: ignore[no-untyped-def]
+    said: list[str] = []
+    lab = Lab(Store(tmp_path / "store", create=True), say=said.append)
+    found = verifying.verify(lab, ["third", "first"])
+    assert list(found) == ["first", "third"]
+    assert said[0] == "[1/2] first"
+    assert said[1].startswith("[1/2] first: holds (")
+    assert list(verifying.verify(lab)) == list(VERDICTS)
+    with pytest.raises(InvalidInput, match="claim: there is no 'frst'; did you mean 'first'"):
+        verifying.verify(lab, ["frst"])
+    assert summary_line(verifying.verify(lab)) == "4 claims: 1 hold, 2 fail, 1 vacuous"
+
+
+def test_the_exit_code_counts_failures(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "--store", "s"]) == 2
+    shown = capsys.readouterr().out
+    assert "4 claims: 1 hold, 2 fail, 1 vacuous" in shown
+    content = json.loads(Path("verify.json").read_text())
+    assert [one["verdict"] for one in content.values()] == list(VERDICTS.values())
+    assert content["first"]["data"]["slope"] == {"estimate": 0.5, "low": None, "high": 0.6, "n": 3}
+    assert content["first"]["panels"][0]["series"][0]["y"] == [2, None]
+    assert Path("verify.html").read_text().count("A claim") >= 4
+    assert main(["verify", "--store", "s", "--claim", "first", "--claim", "third", "-q"]) == 0
+    assert main(["verify", "--store", "s", "--claim", "second", "--figures", "f", "-q"]) == 1
+    assert Path("f/second.svg").read_text().startswith("<?xml")
+
+
+def test_json_lines(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "--store", "s", "--claim", "first", "--json"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    said = json.loads(line)
+    assert (said["event"], said["name"], said["verdict"]) == ("finding", "first", "holds")
+
+
+def test_refusals_come_before_anything_is_made(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "--claim", "nothing"]) == 2
+    assert "there is no 'nothing'" in capsys.readouterr().err
+    assert main(["verify", "--output", "page.pdf"]) == 2
+    assert "should end in .html" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cut_says_how_to_go_on(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    def cut(lab: Lab) -> Finding:
+        raise KeyboardInterrupt
+
+    claims["second"] = cut
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["advmdp", "verify", "--store", "a folder"])
+    assert main(["verify", "--store", "a folder"]) == 130
+    message = capsys.readouterr().err
+    assert message == (
+        "interrupted: checkpoints are written; to go on: advmdp verify --store 'a folder'\n"
+    )
+    assert not Path("verify.html").exists()
+
+
+def test_texts_are_no_markup_on_a_terminal() -> None:
+    from rich.console import Console
+
+    console = Console(width=120, file=io.StringIO())
+    console.print(findings_table({"x": finding(claim="[red]not red[/red]")}))
+    assert "[red]not red[/red]" in console.file.getvalue()  # type: ignore[attr-defined]
