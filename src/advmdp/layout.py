@@ -173,41 +173,6 @@ class Layout:
         offset = np.arange(self.n_entries) - np.repeat(self.row_start[:-1], self.row_sizes())
         return np.repeat(self.first_successor, self.row_sizes()) + offset
 
-    def declared_successors(self) -> list[NDArray[np.int64]] | None:
-        """The support as it can be declared, in state numbers; None if everything is possible.
-
-        ``Layout(declared_sizes, n_actions, declared_successors())`` is this layout again.  What was
-        declared of pruned states is not known any more; they get successor 0, to no effect.
-        """
-        if self.is_dense:
-            return None
-        tables = []
-        for k in range(self.n_layers):
-            size = self.row_sizes()[self.layer_rows(k)][:, None]
-            rows = np.full((len(size), int(size.max())), -1)
-            targets = self.successor[self.layer_entries(k)] - int(self.layer_start[k + 1])
-            rows[np.arange(rows.shape[1]) < size] = self.original_state[k + 1][targets]
-            table = np.zeros((self.declared_sizes[k], self.n_actions, rows.shape[1]), np.int64)
-            table[self.original_state[k]] = rows.reshape(-1, *table.shape[1:])
-            tables.append(table)
-        return tables
-
-    def declared_pools(self) -> list[NDArray[np.int64]] | None:
-        """``shared_rows`` as it can be declared; None if no rows share their counts.
-
-        Rows of pruned states share with nobody.
-        """
-        if self.row_pool is None:
-            return None
-        tables, alone = [], self.n_rows
-        for k, size in enumerate(self.declared_sizes[:-1]):
-            table = np.arange(alone, alone + size * self.n_actions).reshape(size, self.n_actions)
-            alone += table.size
-            pools = self.row_pool[self.layer_rows(k)]
-            table[self.original_state[k]] = pools.reshape(-1, self.n_actions)
-            tables.append(table)
-        return tables
-
     def name_of_row(self, r: int) -> str:
         """A row in the user's terms, for messages."""
         k = int(self.row_layer[r])

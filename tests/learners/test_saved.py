@@ -14,6 +14,7 @@ import pytest
 
 import advmdp as am
 from advmdp.archive import read_archive, write_archive
+from advmdp.declared import declared_successors
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.kept import Kept
 from tests.reference.contract import (
@@ -161,7 +162,7 @@ def test_transitions_are_kept_as_they_were_given(tmp_path: Path) -> None:
     ids=[*WORLDS, "pruned", "pooled"],
 )
 def test_a_layout_can_be_declared_again(layout: am.Layout) -> None:
-    declared = layout.declared_successors()
+    declared = declared_successors(layout)
     again = am.Layout(layout.declared_sizes, layout.n_actions, declared)
     assert again == layout
     assert (declared is None) == layout.is_dense == again.is_dense

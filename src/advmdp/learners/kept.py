@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.archive import JSON, write_archive
+from advmdp.declared import declared_pools, declared_successors
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
 
@@ -71,9 +72,9 @@ def contents(learner: Kept) -> tuple[dict[str, JSON], Saved]:
     """Header and arrays of a learner's file."""
     layout = learner.layout
     arrays = {f"state.{name}": array for name, array in learner.state().items()}
-    for k, table in enumerate(layout.declared_successors() or []):
+    for k, table in enumerate(declared_successors(layout) or []):
         arrays[f"layout.{k}"] = table
-    for k, table in enumerate(layout.declared_pools() or []):
+    for k, table in enumerate(declared_pools(layout) or []):
         arrays[f"pools.{k}"] = table
     arguments: dict[str, JSON] = {}
     for name, value in _arguments(learner).items():
