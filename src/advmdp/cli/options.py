@@ -26,7 +26,7 @@ SAME_NAME = ("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "output",
 StoreOption = Annotated[Path, typer.Option("--store", help="The folder that keeps the runs.")]
 StoreArgument = Annotated[Path, typer.Argument(help="The folder that keeps the runs.")]
 EngineOption = Annotated[
-    str, typer.Option("--engine", help="Where runs are played: local (processes) or ray.")
+    str, typer.Option("--engine", help="Where runs are played: local, ray or cuda.")
 ]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes; as many as cores by default.")

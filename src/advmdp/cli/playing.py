@@ -181,7 +181,11 @@ def _engine(
 
         check_ray()
         return lambda store: RayEngine(store, address, workers, saving)
-    raise InvalidInput(f"--engine: there is no {name!r}; choose local or ray")
+    if name == "cuda":
+        from advmdp.experiments.cuda_engine import CudaEngine
+
+        return lambda store: CudaEngine(store, saving)
+    raise InvalidInput(f"--engine: there is no {name!r}; choose local, ray or cuda")
 
 
 def _same_command() -> str:
