@@ -19,14 +19,14 @@ import math
 from typing import NamedTuple
 
 from .dual import Measure
-from .graph import Floats, Graph
+from .graph import Floats, Graph, int64
 from .pool import UNKNOWN
 from .projection import Solver, project
 from .rows import TransitionSet
 from .signed import TINY, linear
 from .targets import kernel, leaf
 from .upper_occupancy import Reach, largest_reach
-from .visits import CHANGED, KNOWN, MOVES, OPENS, Counts, Visits, rebuild, record, settle, undo
+from .visits import KNOWN, MOVES, OPENS, Counts, Visits, rebuild, record, settle, undo
 
 UPPER, PRINTED, OWN, FULL = 0, 1, 2, 3
 
@@ -133,8 +133,7 @@ def begin_update(
         opens = record(graph, learner.visits, states, path)
         if opens:
             rebuild(graph, learner.visits, learner.rows, rates.log_term, rates.floor, rates.shape)
-            for i in range(learner.visits.clock[CHANGED]):
-                learner.solver.dual.tight[learner.visits.changed[i]] = UNKNOWN
+            forget_tightness(learner)
     lost = False
     if rates.estimator == FULL:
         for r in range(policy.shape[0]):
@@ -176,6 +175,15 @@ def finish_safely(graph: Graph, learner: Learner, wide: bool | None) -> bool:
         return False
     settle(learner.visits)
     return True
+
+
+@kernel
+def forget_tightness(learner: Learner) -> None:
+    """Rows with new bounds have to be looked at: what was known of them is about the old ones."""
+    visits = learner.visits
+    for r in range(visits.counter.shape[0]):
+        if visits.marked[int64(visits.counter[r])] != 0:
+            learner.solver.dual.tight[r] = UNKNOWN
 
 
 @kernel

@@ -8,6 +8,7 @@ from typing import overload
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels import mirror as kernel
 from advmdp.kernels.dual import Measure
+from advmdp.kernels.pool import UNKNOWN
 from advmdp.kernels.projection import project
 from advmdp.kernels.visits import OPENS, old_bounds, renew_bounds, settle
 from advmdp.layout import Floats, Layout
@@ -123,6 +124,7 @@ class PerStart(Sequence[MirrorDescent]):
             state = learner._state
             for part, old in zip(state.measure, before, strict=True):
                 part[...] = old
+            state.solver.dual.tight[:] = UNKNOWN  # what a projection found out is about its result
             if learner is not active:
                 old_bounds(learner._graph, state.visits, state.rows, state.rates.shape)
         kernel.undo_update(active._graph, active._state, steps.states, steps.path)
@@ -137,6 +139,7 @@ def _renew(learner: MirrorDescent) -> None:
     state, rates = learner._state, learner._state.rates
     bounds = (rates.log_term, rates.floor, rates.shape)
     renew_bounds(learner._graph, state.visits, state.rows, *bounds)
+    kernel.forget_tightness(state)
 
 
 def _projected(learner: MirrorDescent) -> bool:
