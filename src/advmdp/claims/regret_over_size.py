@@ -163,11 +163,7 @@ def judge(designs: Mapping[tuple[str, str], Design], runs: pl.DataFrame) -> Find
             + "; the theorem alone: "
             + ", ".join(f"{k}^{one['exponent of the upper bound']:.2f}" for k, one in data.items())
         ),
-        margin=", ".join(
-            f"{name}: {one['exponent of the ratio'].high - BOUNDS_RATIO[name]:+.2f} (upper end)"
-            for name, one in data.items()
-            if one["exponent of the ratio"]
-        ),
+        margin="; ".join(map(_margin, data.items(), verdicts)),
         verdict=verdict,
         error_rate="2.5% for each of the three: one end of a 95% interval",
         panels=tuple(panels),
@@ -178,6 +174,13 @@ def judge(designs: Mapping[tuple[str, str], Design], runs: pl.DataFrame) -> Find
 
 def _powers(data: dict[str, Any], get: Callable[[Any], Interval | None]) -> str:
     return ", ".join(f"{name}^{interval_text(get(one))}" for name, one in data.items())
+
+
+def _margin(item: tuple[str, dict[str, Any]], verdict: str) -> str:
+    name, slope = item[0], item[1]["exponent of the ratio"]
+    return (
+        f"{name}: {f'upper end {slope.high - BOUNDS_RATIO[name]:+.2f}, ' if slope else ''}{verdict}"
+    )
 
 
 def _verdict(slope: Interval | None, of_bounds: float) -> Verdict:
