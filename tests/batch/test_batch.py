@@ -82,7 +82,7 @@ import advmdp.batch.playing as playing
 N = 10
 losses = am.losses.Adaptive(TABLES[0], strength=0.3)
 batch = [BatchRun(MDPS[i % 2], losses, make("uob-reps", N, MDPS[0]), seed=i) for i in range(3)]
-options = dict(width=2, checkpoints=[3, 7], memory=6_000)
+options = dict(width=2, checkpoints=[3, 7], memory=9_000)
 saved = []
 whole = play_batch(batch, N, save=saved.append, save_seconds=0.0, **options)
 assert len({int(state["wave"]) for state in saved}) > 1, "only one wave: the case is too easy"

@@ -133,7 +133,7 @@ def _play(
     if summary.interrupted:
         typer.echo(f"interrupted: checkpoints are written; to go on: {_same_command()}", err=True)
         raise typer.Exit(opt.INTERRUPTED)
-    if not as_json:
+    if not as_json and summary.n_found + summary.n_played:
         _print_tables(store, runs)
     for failed, reason in summary.failures.items():
         typer.echo(f"failed: {failed}: {reason}", err=True)
