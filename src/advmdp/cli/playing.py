@@ -110,14 +110,14 @@ def _play(
     runs: Sequence[RunSpec], store_path: Path, where: MakeEngine, quiet: bool, as_json: bool
 ) -> None:
     from advmdp.experiments.runner import run_all
-    from advmdp.experiments.sweep import check_buildable
+    from advmdp.experiments.sweep import one_of_each_kind
     from advmdp.reports.sweep_progress import following
     from advmdp.store import Store
     from advmdp.store.log import attach_log, detach_log
 
-    engine = where(store_path)  # its processes start while the specs are checked
+    engine = where(store_path)
     try:
-        check_buildable(runs)  # before anything is created
+        engine.check(one_of_each_kind(runs))  # before anything is created
         store = Store(store_path, create=True)
     except BaseException:
         engine.close()

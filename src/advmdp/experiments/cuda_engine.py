@@ -10,7 +10,7 @@ import hashlib
 import logging
 import resource
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,10 @@ class CudaEngine:
         self.capacity = min(MOST_RUNS, _most_open_files() - SPARE_FILES)
         self._groups: dict[Hashable, list[tuple[RunSpec, Parts]]] = {}
         self._stop = False
+
+    def check(self, specs: Sequence[RunSpec]) -> None:
+        for spec in specs:
+            build(spec)
 
     def submit(self, spec: RunSpec) -> None:
         parts = build(spec)

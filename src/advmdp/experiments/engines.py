@@ -10,7 +10,7 @@ import logging
 import multiprocessing as mp
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     CancelledError,
@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Protocol
 
 from advmdp.errors import AdvMDPError, StorageFailure
 from advmdp.experiments import worker
+from advmdp.experiments.build import build
 from advmdp.experiments.execute import Played, Saving, Stopped, execute
 from advmdp.experiments.spec import RunSpec
 from advmdp.play import Progress
@@ -59,6 +60,9 @@ class Engine(Protocol):
 
     capacity: int
     """How many runs may be under way or waiting inside the engine."""
+
+    def check(self, specs: Sequence[RunSpec]) -> None:
+        """Refuse values that no learner, MDP or loss process can be made of."""
 
     def submit(self, spec: RunSpec) -> None:
         """Take a run that is not finished and that nobody else plays."""
@@ -100,6 +104,10 @@ class InlineEngine:
         self._waiting: list[RunSpec] = []
         self._stop = False
 
+    def check(self, specs: Sequence[RunSpec]) -> None:
+        for spec in specs:
+            build(spec)
+
     def submit(self, spec: RunSpec) -> None:
         self._waiting.append(spec)
 
@@ -131,7 +139,7 @@ class InlineEngine:
 class LocalEngine:
     """Processes of this machine, started with spawn, one thread each.
 
-    They start at once and load the kernels while the caller checks the specs.
+    They start at once, while the caller is still reading its specs.
     """
 
     store: Path
@@ -139,7 +147,7 @@ class LocalEngine:
     saving: Saving
 
     def __post_init__(self) -> None:
-        self.capacity = self.workers + 1  # one run waits, so that no worker does
+        self.capacity = 2 * self.workers  # some runs wait, so that no worker does
         self._context = mp.get_context("spawn")
         self._stop = self._context.Event()
         self._progress: Any = self._context.SimpleQueue()
@@ -156,6 +164,12 @@ class LocalEngine:
         with _as_workers_should_start():
             for _ in range(self.workers):
                 self._pool.submit(worker.nothing)
+
+    def check(self, specs: Sequence[RunSpec]) -> None:
+        """By the workers, who have to load the kernels anyway."""
+        texts = [spec.to_json() for spec in specs]
+        for future in [self._pool.submit(worker.check, texts) for _ in range(self.workers)]:
+            future.result()
 
     def submit(self, spec: RunSpec) -> None:
         with _as_workers_should_start():
@@ -180,7 +194,7 @@ class LocalEngine:
             future.cancel()
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)  # the interpreter waits at its end
 
 
 @contextmanager

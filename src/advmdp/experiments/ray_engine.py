@@ -11,10 +11,12 @@ import importlib
 import importlib.util
 import logging
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from advmdp.errors import InvalidInput
+from advmdp.experiments.build import build
 from advmdp.experiments.engines import Ended, OnProgress, ended
 from advmdp.experiments.execute import Played, Saving, execute
 from advmdp.experiments.spec import RunSpec
@@ -53,6 +55,10 @@ class RayEngine:
         self._board = ray.remote(num_cpus=0)(_Board).remote()
         self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_task)  # Ray pins its threads
         self._runs: dict[Any, RunSpec] = {}
+
+    def check(self, specs: Sequence[RunSpec]) -> None:
+        for spec in specs:
+            build(spec)
 
     def submit(self, spec: RunSpec) -> None:
         task = self._task.remote(spec.to_json(), str(self._store), self._saving, self._board)

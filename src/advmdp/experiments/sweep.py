@@ -26,7 +26,6 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator
 
-from advmdp.experiments.build import build
 from advmdp.experiments.catalogue import LISTS
 from advmdp.experiments.spec import Frozen, RunSpec, mapping_of
 
@@ -76,11 +75,10 @@ class SweepSpec(Frozen):
         return list(dict.fromkeys(RunSpec(**one, **shared) for one in different))
 
 
-def check_buildable(runs: Sequence[RunSpec]) -> None:
-    """Build every kind of run once, so that a bad value is refused before anything is played."""
-    first_of_kind = {spec.model_copy(update={"replicate": 0}): spec for spec in reversed(runs)}
-    for spec in first_of_kind.values():
-        build(spec)
+def one_of_each_kind(runs: Sequence[RunSpec]) -> list[RunSpec]:
+    """The first run of every kind: of runs that differ in the replicate alone, one."""
+    first = {spec.model_copy(update={"replicate": 0}): spec for spec in reversed(runs)}
+    return list(first.values())
 
 
 def _multiplied(parts: tuple[dict[str, Any], ...]) -> Iterator[dict[str, Any]]:

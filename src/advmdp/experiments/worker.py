@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing as mp
 import os
 import threading
 from pathlib import Path
 from typing import Any
 
+from advmdp.experiments.build import build
 from advmdp.experiments.execute import Played, Saving, execute
 from advmdp.experiments.spec import RunSpec
 from advmdp.play import Progress
@@ -23,6 +25,9 @@ def prepare(store: Path, stop: Any, progress: Any) -> None:
     global _stop, _progress
     _stop, _progress = stop, progress
     attach_log(store)
+    atexit.register(
+        os._exit, 0
+    )  # nothing is held: do not take the interpreter apart piece by piece
     threading.Thread(target=_die_with_parent, daemon=True).start()
 
 
@@ -36,6 +41,12 @@ def _die_with_parent() -> None:
 
 def nothing() -> None:
     """What a process does first: start."""
+
+
+def check(spec_jsons: list[str]) -> None:
+    """Make everything that the specs ask for."""
+    for spec_json in spec_jsons:
+        build(RunSpec.from_json(spec_json))
 
 
 def task(spec_json: str, store: Path, saving: Saving) -> Played:
