@@ -204,3 +204,19 @@ def test_folders_that_are_no_store(tmp_path: Path) -> None:
     (tmp_path / "other" / "store.json").write_text("{")
     with pytest.raises(am.errors.DamagedFile, match="is damaged"):
         Store(tmp_path / "other")
+
+
+@pytest.mark.parametrize("left", [[], [".store.json.0123456789abcdef.partial"]])
+def test_a_store_whose_creation_was_killed_is_created(left: list[str], tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    for name in left:
+        (tmp_path / "store" / name).touch()
+    assert play_here(Store(tmp_path / "store", create=True), [one_run()]).complete
+
+
+def test_a_store_without_its_folders_is_read_and_mended(tmp_path: Path) -> None:
+    """Killed after the marker was written and before the folders were."""
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "store.json").write_text('{"schema": 1}')
+    assert Store(tmp_path / "store").runs().height == 0
+    assert play_here(Store(tmp_path / "store", create=True), [one_run()]).complete

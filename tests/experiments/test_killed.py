@@ -50,7 +50,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
                     lambda: _newest_change(path) != before or process.poll() is not None,  # noqa: B023
                 )
             try:
-                process.communicate(timeout=rng.uniform(0.0, 1.0))
+                _, errors = process.communicate(timeout=rng.uniform(0.0, 1.0))
             except subprocess.TimeoutExpired:
                 if kills % 2:
                     os.killpg(process.pid, signal.SIGKILL)
@@ -60,7 +60,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
                 kills += 1
                 cut_with_progress += any(path.glob("work/*/checkpoint-*"))
                 continue
-            assert process.returncode == 0
+            assert process.returncode == 0, errors
         store = Store(path)
         assert curve_bytes(store) == expected  # nothing lost, doubled or changed
         assert not [p for p in (path / "work").iterdir() if not p.name.startswith(".")]

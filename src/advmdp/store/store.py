@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 CURVES = "curves.parquet"
+PARTS = ("runs", "work")
 log = logging.getLogger(__name__)
 
 
@@ -71,13 +72,18 @@ class Store:
                 f"store: {self.path} has schema {schema}, this advmdp reads up to {SCHEMA}; "
                 "use a newer advmdp"
             )
+        if create:
+            for part in PARTS:
+                (self.path / part).mkdir(exist_ok=True)
 
     def _create(self, marker: Path) -> None:
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        """The marker first: a process killed in between leaves a store, or an empty folder."""
+        if self.path.exists() and (
+            not self.path.is_dir() or any(map(_is_foreign, os.listdir(self.path)))
+        ):
             raise InvalidInput(f"store: {self.path} exists and is not a store; give a new folder")
         try:
-            for part in ("runs", "work"):
-                (self.path / part).mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise StorageFailure(f"store: {self.path}: {problem.strerror}") from None
         write_atomically(marker, [json.dumps({"schema": SCHEMA}).encode() + b"\n"])
@@ -181,7 +187,9 @@ class Store:
 
     def manifests(self) -> Iterator[dict[str, Any]]:
         """The manifests of all runs, finished or not; damaged ones are said in the log."""
-        for part in ("runs", "work"):
+        for part in PARTS:
+            if not (self.path / part).is_dir():  # created a moment ago
+                continue
             with os.scandir(self.path / part) as entries:
                 names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
             for name in names:
@@ -240,3 +248,8 @@ class Store:
             if checksum(data) != expected:
                 raise DamagedFile(f"{folder / name}: the checksum does not fit")
         return manifest
+
+
+def _is_foreign(name: str) -> bool:
+    """Whether a file was there before: not what a killed process leaves of the marker."""
+    return not (name.startswith(".store.json.") and name.endswith(".partial"))
