@@ -13,7 +13,7 @@ from advmdp.play import Progress
 from advmdp.reports import sweep_progress
 from advmdp.reports.sweep_progress import following
 
-SPECS = [SimpleNamespace(id=f"run-{i}", n_episodes=1000) for i in range(3)]
+SPECS = [SimpleNamespace(id=f"run-{i}", n_episodes=1000, rewards=None) for i in range(3)]
 ENDED = SimpleNamespace(
     played=SimpleNamespace(
         seconds=2.0, resumed_at=400, outcome=SimpleNamespace(figures={"regret": 12.0})

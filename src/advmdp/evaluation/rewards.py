@@ -22,6 +22,14 @@ from advmdp.layout import Floats
 from advmdp.world.checks import real_number, whole_number
 
 
+def total_reward(losses: Any, steps: Any, low: Any, high: Any) -> Any:
+    """The total reward of ``steps`` steps whose losses add up to ``losses``.
+
+    Numbers, arrays and columns of a frame will do: it is plain arithmetic.
+    """
+    return high * steps - (high - low) * losses
+
+
 @dataclass(frozen=True)
 class RewardCurves:
     """A run in rewards; entry i of every array belongs to ``episodes[i]``."""
@@ -86,7 +94,9 @@ class Rewards:
 
     def total(self, losses: Any, steps: Any) -> Floats:
         """The total reward of ``steps`` steps whose losses add up to ``losses``."""
-        rewards: Floats = self.high * np.asarray(steps) - self.span * np.asarray(losses)
+        rewards: Floats = total_reward(
+            np.asarray(losses), np.asarray(steps), float(self.low), float(self.high)
+        )
         return rewards
 
     def report(self, run: Run, steps: int | None = None) -> RewardCurves:

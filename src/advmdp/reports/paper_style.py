@@ -69,6 +69,7 @@ def write_figure(
     mdp: str | None = None,
     losses: str | None = None,
     n_episodes: int | None = None,
+    units: str | None = None,
     learners: Sequence[str] = (),
     titles: bool = True,
 ) -> Path:
@@ -80,8 +81,9 @@ def write_figure(
         One of ``KINDS``: "regret", "rate", "terms", "epochs", "realised".
     path
         Ends in .png, .pdf or .svg; missing folders are made.
-    mdp, losses, n_episodes
-        Choose the cell where there are several; a part of a label will do.
+    mdp, losses, n_episodes, units
+        Choose the cell where there are several; a part of a label will do.  Units are "losses" or,
+        for instance, "rewards from -1 to 0".
     learners
         Labels of the learners to show, all if empty.
     titles
@@ -97,9 +99,9 @@ def write_figure(
             lengths = ", ".join(f"{n:,}" for n in sorted({cell.n_episodes for cell in cells}))
             raise InvalidInput(f"n_episodes: no runs of {n_episodes:,}; there are {lengths}")
         first_of = {family.cells[0]: family for family in families_of(wanted)}
-        panels = rate_panels(first_of[select_cell(list(first_of), mdp, losses)])
+        panels = rate_panels(first_of[select_cell(list(first_of), mdp, losses, units=units)])
     else:
-        panels = FIGURES[kind](select_cell(cells, mdp, losses, n_episodes))
+        panels = FIGURES[kind](select_cell(cells, mdp, losses, n_episodes, units))
     if learners:
         panels = only(panels, learners)
     if not panels:
