@@ -29,7 +29,7 @@ def gymnasium_world(
     """A tabular environment, unrolled over ``horizon`` actions; ``options`` go to the environment.
 
     >>> gymnasium_world("FrozenLake-v1", horizon=4, is_slippery=False).layout.layer_sizes
-    (1, 3, 5, 7, 1)
+    (1, 3, 6, 9, 1)
     """
     return _table(id, horizon, start, per_action, pooled, rewards, **options).mdp
 

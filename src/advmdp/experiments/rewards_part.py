@@ -1,7 +1,7 @@
 """The part of a spec that says what its losses stand for.
 
->>> RewardsPart(low=-10, high=20, unit="EUR").range.to_rewards(0.5)
-array(5.)
+>>> RewardsPart(low=-10, high=20, unit="EUR").range
+Rewards(low=-10.0, high=20.0)
 """
 
 from __future__ import annotations

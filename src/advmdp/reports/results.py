@@ -7,9 +7,15 @@ from dataclasses import dataclass
 import polars as pl
 
 from advmdp.errors import InvalidInput
-from advmdp.reports.units import STEPS, UNITS
 
 FINISHED = "finished"
+UNITS: dict[str, pl.DataType] = {
+    "reward_low": pl.Float64(),
+    "reward_high": pl.Float64(),
+    "reward_unit": pl.String(),
+}
+STEPS: dict[str, pl.DataType] = {"reward_steps": pl.Int64()}
+"""Steps of an episode that earn a reward."""
 CELL = ("mdp", "losses", "n_episodes", *UNITS)
 REPLICATE = ("seed", "replicate")
 LOSSES = ("regret", "expected_loss", "realised_loss", "best_loss")

@@ -11,8 +11,7 @@ import polars as pl
 
 from advmdp.reports.rates import Family
 from advmdp.reports.statistics import EXACT_FLIPS, LEVEL, Interval
-from advmdp.reports.summary import Cell
-from advmdp.reports.units import TOTALS
+from advmdp.reports.summary import TOTALS, Cell
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.reports.results import CELL, FINISHED, REPLICATE, TERMS, Results
+from advmdp.evaluation.rewards import total_reward
+from advmdp.reports.results import CELL, FINISHED, REPLICATE, STEPS, TERMS, Results
 from advmdp.reports.statistics import (
     Band,
     Floats,
@@ -25,8 +26,10 @@ from advmdp.reports.statistics import (
     mean_interval,
     sign_flip_p_values,
 )
-from advmdp.reports.units import STEPS, TOTALS, Units, in_units
+from advmdp.reports.units import Units
 
+TOTALS = ("expected", "realised", "best")
+"""Totals so far: of the policies played, of the trajectories drawn, of the best fixed policy."""
 SCALED = ("regret", *TERMS)
 CURVES = (*SCALED, *TOTALS, "epoch", "mean_width")
 Replicate = tuple[int, int]
@@ -153,6 +156,24 @@ def cells_of(results: Results) -> list[Cell]:
             mdp, losses, n_episodes, *units = key
             cells.append(Cell(mdp, losses, n_episodes, Units(*units), groups, all_runs))
     return cells
+
+
+def in_units(frame: pl.DataFrame, scaled: Sequence[str]) -> pl.DataFrame:
+    """Totals and regrets in each row's own units.
+
+    ``frame`` has the columns of ``UNITS`` and ``STEPS``, the number of ``episodes`` and the totals
+    as losses; ``scaled`` are its columns with differences of losses.
+    """
+    low, high = pl.col("reward_low"), pl.col("reward_high")
+    steps = pl.col("episodes") * pl.col("reward_steps")
+    span = (high - low).fill_null(1.0)
+    totals = {
+        name: pl.when(low.is_null())
+        .then(pl.col(f"{name}_loss"))
+        .otherwise(total_reward(pl.col(f"{name}_loss"), steps, low, high))
+        for name in TOTALS
+    }
+    return frame.with_columns(*(pl.col(name) * span for name in scaled), **totals)
 
 
 def _group(learner: str, runs: pl.DataFrame, points: pl.DataFrame) -> Group:

@@ -7,22 +7,7 @@ units never share a mean, an axis or a comparison: units are part of what makes 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-import polars as pl
-
-from advmdp.evaluation.rewards import total_reward
-
-UNITS: dict[str, pl.DataType] = {
-    "reward_low": pl.Float64(),
-    "reward_high": pl.Float64(),
-    "reward_unit": pl.String(),
-}
-STEPS: dict[str, pl.DataType] = {"reward_steps": pl.Int64()}
-"""Steps of an episode that earn a reward."""
-TOTALS = ("expected", "realised", "best")
-"""Totals so far: of the policies played, of the trajectories drawn, of the best fixed policy."""
 
 
 @dataclass(frozen=True)
@@ -90,21 +75,3 @@ class Units:
         if self.low is None or self.high is None:
             return f"{mean:.4f}"
         return f"{mean:z,.{max(0, 4 - math.floor(math.log10(self.high - self.low)))}f}"
-
-
-def in_units(frame: pl.DataFrame, scaled: Sequence[str]) -> pl.DataFrame:
-    """Totals and regrets in each row's own units.
-
-    ``frame`` has the columns of ``UNITS`` and ``STEPS``, the number of ``episodes`` and the totals
-    as losses; ``scaled`` are its columns with differences of losses.
-    """
-    low, high = pl.col("reward_low"), pl.col("reward_high")
-    steps = pl.col("episodes") * pl.col("reward_steps")
-    span = (high - low).fill_null(1.0)
-    totals = {
-        name: pl.when(low.is_null())
-        .then(pl.col(f"{name}_loss"))
-        .otherwise(total_reward(pl.col(f"{name}_loss"), steps, low, high))
-        for name in TOTALS
-    }
-    return frame.with_columns(*(pl.col(name) * span for name in scaled), **totals)

@@ -102,6 +102,7 @@ def in_rewards(n_episodes: pl.Expr) -> dict[str, pl.Expr]:
 def with_identity(curves: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
     """Curves with what tells their runs apart in every row: ready for any other tool."""
     keys = ["run", "learner", "mdp", "losses", "n_episodes", "seed", "replicate"]
+    keys += ["reward_low", "reward_high", "reward_unit"]
     return runs.select(keys).join(curves, on="run", how="inner")
 
 
