@@ -103,7 +103,7 @@ class Rewards:
         """A run in rewards.
 
         ``steps`` is the number of steps of an episode that earn a reward: all layers by default,
-        one less for an MDP with an opening layer (see ``advmdp.time_expand``).
+        one less for an MDP with an opening layer (``mdp.n_steps``, see ``advmdp.time_expand``).
 
         >>> import advmdp as am
         >>> mdp = am.families.random_mdp((1, 2, 1), n_actions=2, seed=0)
