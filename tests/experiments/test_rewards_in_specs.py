@@ -152,10 +152,11 @@ def test_without_gymnasium(monkeypatch: pytest.MonkeyPatch) -> None:
 
     gymnasium_worlds._table.cache_clear()
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(am.MissingExtra, match=r"install advmdp\[gym\]"):
+    monkeypatch.delitem(sys.modules, "advmdp.gym", raising=False)
+    with pytest.raises(am.MissingExtra, match=r"pip install 'advmdp\[gym\]'"):
         one_run(mdp=LAKE)
     with_range = one_run(mdp=LAKE, rewards={"low": 0, "high": 1})  # can be read, not played
-    with pytest.raises(am.MissingExtra, match=r"install advmdp\[gym\]"):
+    with pytest.raises(am.MissingExtra, match=r"pip install 'advmdp\[gym\]'"):
         build(with_range)
 
 

@@ -9,7 +9,7 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from advmdp.errors import InvalidInput, MissingExtra
+from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.world.mdp import LayeredMDP
 
@@ -53,19 +53,25 @@ def _table(
     rewards: Rewards | None = None,
     **options: Any,
 ) -> Tabular:
-    try:
-        import gymnasium
+    from advmdp.gym import from_gymnasium  # says what to install where Gymnasium is missing
 
-        from advmdp.gym import from_gymnasium
-    except ModuleNotFoundError as problem:
-        raise MissingExtra("mdp: gymnasium is not installed; install advmdp[gym]") from problem
+    return from_gymnasium(
+        _environment(id, options),
+        horizon,
+        start=start,
+        rewards=rewards,
+        per_action=per_action,
+        pooled=pooled,
+    )
+
+
+def _environment(id: str, options: dict[str, Any]) -> Any:
+    import gymnasium
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions that are out of date: specs name theirs
-            env = gymnasium.make(id, **options)
+            return gymnasium.make(id, **options)
     except (gymnasium.error.Error, TypeError, ValueError) as problem:
         first = (str(problem).splitlines() or ["it cannot be made"])[0]
         raise InvalidInput(f"id: {id!r}: {first}") from None
-    return from_gymnasium(
-        env, horizon, start=start, rewards=rewards, per_action=per_action, pooled=pooled
-    )

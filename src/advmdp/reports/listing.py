@@ -55,9 +55,9 @@ def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[Rendera
         if manifest.get(name) is not None:
             facts.add_row(name, str(manifest[name]))
     facts.add_row("replicate", str(manifest["replicate"]))
-    rewards = manifest["spec"].get("rewards")
-    if rewards:
-        facts.add_row("told in", f"{Units(**rewards).name} a step")
+    units = Units(**manifest["spec"].get("rewards", {}))
+    if units.in_rewards:
+        facts.add_row("told in", f"{units.name} a step")
     for name in ("started", "finished", "seconds", "sittings", "hash"):
         if manifest.get(name) is not None:
             facts.add_row(name, str(manifest[name]))
@@ -68,19 +68,21 @@ def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[Rendera
         facts.add_row("projections", ", ".join(f"{k} {v:.3g}" for k, v in solver.items()))
     yield facts
     if curves.height:
-        yield _curve_table(curves, IN_REWARDS if rewards else IN_LOSSES)
+        yield _curve_table(curves, units)
     yield "spec: " + json.dumps(manifest["spec"], sort_keys=True)
 
 
-def _curve_table(curves: pl.DataFrame, totals: tuple[str, ...]) -> Table:
+def _curve_table(curves: pl.DataFrame, units: Units) -> Table:
+    totals = IN_REWARDS if units.in_rewards else IN_LOSSES
     wanted = ("episodes", *totals, "epoch", "mean_width")
     columns = [name for name in wanted if curves[name].null_count() == 0]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         table.add_column(name.removeprefix("reward_").replace("_", "\n"), justify="right")
     step = max(1, -(-curves.height // SHOWN))
-    for row in curves.select(columns)[::-1][::step][::-1].iter_rows():
-        table.add_row(*(_number(value) for value in row))
+    for row in curves.select(columns)[::-1][::step][::-1].iter_rows(named=True):
+        told = {total: units.without_rounding(row[total]) for total in totals}
+        table.add_row(*(_number(value) for value in {**row, **told}.values()))
     return table
 
 

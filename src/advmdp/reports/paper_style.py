@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # matplotlib takes a while to import: only those who plot pay
 
 COLUMN_WIDTH, PANEL_HEIGHT = 3.3, 2.1  # inches: one of two columns on a letter-size page
 LEGEND_LETTERS, LETTERS_BESIDE = 72, 9  # across the legend; taken by a line and its gaps
+MINOR = {"size": 2.0, "pad": 5.0}  # of ticks, in points
 SETTINGS: dict[str, Any] = {
     "font.family": "serif",
     "font.serif": ["STIXGeneral"],  # comes with matplotlib, and looks like the text of a paper
@@ -44,6 +45,9 @@ SETTINGS: dict[str, Any] = {
     "legend.fontsize": 7,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
+    # Minor ticks are shorter: with as much more room, their labels are on a line with the others.
+    **{f"{axis}tick.major.{part}": 3.5 for axis in "xy" for part in ("size", "pad")},
+    **{f"{axis}tick.minor.{part}": size for axis in "xy" for part, size in MINOR.items()},
     "axes.linewidth": 0.6,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,

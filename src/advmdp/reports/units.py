@@ -72,6 +72,19 @@ class Units:
         >>> Units(-50.0, 50.0, "EUR").text(-1234.5678), Units(0.0, 1.0, "rewards").text(-1e-15)
         ('-1,234.57', '0.0000')
         """
+        return f"{mean:z,.{max(0, self._digits)}f}" if self.in_rewards else f"{mean:.4f}"
+
+    def without_rounding(self, total: float) -> float:
+        """A total without the last digits, which are rounding where rewards cancel.
+
+        >>> Units(0.0, 1.0, "rewards").without_rounding(-2.84e-14)
+        0.0
+        """
+        return round(total, self._digits + 4) + 0.0 if self.in_rewards else total
+
+    @property
+    def _digits(self) -> int:
+        """Decimals that tell a ten-thousandth of the range."""
         if self.low is None or self.high is None:
-            return f"{mean:.4f}"
-        return f"{mean:z,.{max(0, 4 - math.floor(math.log10(self.high - self.low)))}f}"
+            return 4
+        return 4 - math.floor(math.log10(self.high - self.low))
