@@ -16,6 +16,7 @@ replicates = 2
 losses = "majority"
 mdp = {name = "random", layer_sizes = [1, 2, 1], n_actions = 2}
 learner = ["uob-reps", "exp3-ix"]
+rewards = {low = -2, high = 3}
 """
 
 
@@ -32,9 +33,11 @@ def test_a_sweep_in_batches(tmp_path: Path) -> None:
     ours, theirs = Store(path).curves(), here.curves()
     assert ours["run"].to_list() == theirs["run"].to_list()
     assert ours["realised_loss"].to_list() == theirs["realised_loss"].to_list()  # the same draws
-    for name in ("regret", "expected_loss", "best_loss", "error", "reg"):
+    for name in ("regret", "expected_loss", "best_loss", "error", "reg", "expected_reward"):
         mine, other = (frame[name].drop_nulls().to_numpy() for frame in (ours, theirs))
         np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-9)
+    earned = [store.runs()["realised_reward"].to_list() for store in (Store(path), here)]
+    assert earned[0] == earned[1]
     manifest = next(Store(path).manifests())
     assert manifest["figures"]["played_on"] == "numba's CUDA simulator"
     assert not list(path.glob("work/.batch-*"))

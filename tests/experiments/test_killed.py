@@ -121,12 +121,11 @@ def test_interrupted_and_resumed(tmp_path: Path) -> None:
 
 def _newest_change(store: Path) -> float:
     """When a checkpoint was last written or a run finished."""
-    there = [*store.glob("work/*/checkpoint-*"), *store.glob("runs/*")]
-    times = []
-    for path in there:
+    times = [0]
+    for pattern in ("work/*/checkpoint-*", "runs/*"):
         with suppress(FileNotFoundError):  # it was finished while we looked
-            times.append(path.stat().st_mtime_ns)
-    return max(times, default=0)
+            times += [path.stat().st_mtime_ns for path in store.glob(pattern)]
+    return max(times)
 
 
 def _until(condition: object, seconds: float = 60.0) -> bool:

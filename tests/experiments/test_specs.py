@@ -24,6 +24,7 @@ MDP_EXAMPLES: dict[str, dict[str, Any]] = {
     "deep-sea": {"depth": 3},
     "combination-lock": {"length": 3, "n_actions": 2},
     "routing": {"width": 3, "depth": 2},
+    "gymnasium": {"id": "FrozenLake-v1", "horizon": 3},
 }
 LOSS_EXAMPLES: dict[str, dict[str, Any]] = {"corrupted": {"n_corrupted": 3}}
 
@@ -83,6 +84,7 @@ def test_every_field_changes_the_hash() -> None:
         {"seed": 1},
         {"replicate": 1},
         {"checkpoints": 11},
+        {"rewards": {"low": -1, "high": 0}},
     ]
     hashes = {one_run().hash, *(one_run(**change).hash for change in changes)}
     assert len(hashes) == len(changes) + 1

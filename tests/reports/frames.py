@@ -60,6 +60,18 @@ def changed(results: Results, run: int, **values: Any) -> Results:
     return Results(pl.DataFrame(rows, schema=RUN_COLUMNS), results.curves)
 
 
+def told(results: Results, low: float | None, high: float | None, unit: str | None) -> Results:
+    """The results with another range, as other runs."""
+    runs = results.runs.with_columns(
+        run=pl.col("run") + f" {unit}{low}",
+        reward_low=pl.lit(low, pl.Float64),
+        reward_high=pl.lit(high, pl.Float64),
+        reward_unit=pl.lit(unit, pl.String),
+        reward_steps=pl.lit(3 if unit else None, pl.Int64),
+    )
+    return Results(runs, results.curves.with_columns(run=pl.col("run") + f" {unit}{low}"))
+
+
 def _curve(
     names: Mapping[str, Any],
     t: NDArray[np.int64],

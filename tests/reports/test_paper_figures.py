@@ -99,6 +99,16 @@ def test_reactive_losses_have_no_common_best_policy() -> None:
     assert all(series.key in LAWS for series in losses.series)
 
 
+def test_labels_of_major_and_minor_ticks_are_on_one_line() -> None:
+    (panel,) = rate_panels(families_of(CELLS)[0])  # T from 1,000 to 16,000: 2,000 is named too
+    with rc_context(SETTINGS):  # type: ignore[arg-type]
+        figure = paper_figure([panel], STYLES)
+        figure.canvas.draw()
+        labels = figure.axes[0].get_xticklabels(which="both")
+        tops = {label.get_text(): label.get_window_extent().y1 for label in labels}
+    assert tops["1,000"] == pytest.approx(tops["2,000"], abs=0.5)
+
+
 def test_slopes_are_told() -> None:
     (panel,) = rate_panels(families_of(CELLS)[0])
     labels = {series.label for series in panel.series}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+import advmdp as am
 from advmdp.errors import InvalidInput
 from advmdp.reports.regret_plot import (
     LABEL_GAP,
@@ -60,6 +61,22 @@ def test_right_panel_shows_the_loss_of_each_tenth() -> None:
     assert learner.get_ydata() == pytest.approx(exact, abs=1e-4)
     assert baseline.get_ydata() == pytest.approx(2.0)
     assert best.get_ydata() == pytest.approx([1.5, 1.5])
+
+
+def test_both_panels_in_rewards() -> None:
+    mdp = am.families.random_mdp((1, 2, 1), n_actions=2, seed=0)
+    losses = am.losses.Stochastic(np.linspace(0.0, 1.0, mdp.layout.n_rows))
+    run = am.play(mdp, losses, am.Uniform(mdp.layout), 200)
+    left, right = regret_figure({"u": run}, rewards=am.Rewards(-1.0, 3.0), unit="EUR").axes
+    np.testing.assert_allclose(left.lines[0].get_ydata()[1:], 4.0 * run.regret)
+    of_tenths, best = (line.get_ydata() for line in right.lines)
+    # two steps an episode, 3 EUR each at a loss of zero
+    assert of_tenths.mean() == pytest.approx(6.0 - 4.0 * run.expected_loss[-1] / 200)
+    assert best[0] == pytest.approx(6.0 - 4.0 * run.best_loss[-1] / 200)
+    labels = (left.get_ylabel(), right.get_ylabel())
+    assert labels == ("regret (EUR)", "reward per episode (EUR)")
+    assert "earned" in left.get_title(loc="left")
+    assert "earned" in right.get_title(loc="left")
 
 
 def test_thousands_are_separated() -> None:

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from advmdp.evaluation.account import Checkpoint
+from advmdp.experiments.rewards_part import RewardsPart
 from advmdp.play import Progress
 from advmdp.reports import sweep_progress
 from advmdp.reports.sweep_progress import following
@@ -21,8 +22,10 @@ ENDED = SimpleNamespace(
 )
 
 
-def _tell(watcher) -> None:  # type: ignore[no-untyped-def]
+def _tell(watcher, rewards: RewardsPart | None = None) -> None:  # type: ignore[no-untyped-def]
     """Everything that can happen in a sweep."""
+    for spec in SPECS:
+        spec.rewards = rewards
     watcher.begin(SPECS, 1)
     for spec in SPECS[1:]:
         watcher.started(spec)
@@ -35,7 +38,13 @@ def _tell(watcher) -> None:  # type: ignore[no-untyped-def]
     watcher.stopping()
 
 
-def _output(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, **options: bool) -> str:
+def _output(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    terminal: bool,
+    rewards: RewardsPart | None = None,
+    **options: bool,
+) -> str:
     stream = io.StringIO()
     monkeypatch.setattr(
         sweep_progress,
@@ -43,7 +52,7 @@ def _output(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, **options: bool)
         lambda **given: Console(file=stream, force_terminal=terminal, width=120, highlight=False),
     )
     with following(**{"quiet": False, "as_json": False, **options}) as watcher:
-        _tell(watcher)
+        _tell(watcher, rewards)
     return stream.getvalue()
 
 
@@ -60,6 +69,14 @@ def test_lines_where_nothing_can_be_redrawn(monkeypatch: pytest.MonkeyPatch) -> 
     ]
     assert lines[2].startswith("[2/3] run-1: regret 12, 300 episodes/s, resumed after 400, ")
     assert lines[2].endswith(" left")
+
+
+def test_lines_in_rewards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep_progress, "HEARTBEAT_SECONDS", 0.0)
+    rewards = RewardsPart(low=-0.5, high=2.0, unit="EUR")
+    lines = _output(monkeypatch, terminal=False, rewards=rewards).splitlines()
+    assert lines[1] == "run-1: 250 episodes/s, regret 25 EUR, epoch 7"
+    assert lines[2].startswith("[2/3] run-1: regret 30 EUR, 300 episodes/s, ")
 
 
 def test_bars_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

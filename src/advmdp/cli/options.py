@@ -21,7 +21,7 @@ OPTION_OF_ARGUMENT = {
     "n_actions": "--actions",
     "mdp.n_actions": "--actions",
 }
-SAME_NAME = ("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "output", "store")
+SAME_NAME = ("delta", "rewards", "seed", "eta_scale", "gamma_scale", "log_scale", "output", "store")
 
 StoreOption = Annotated[Path, typer.Option("--store", help="The folder that keeps the runs.")]
 StoreArgument = Annotated[Path, typer.Argument(help="The folder that keeps the runs.")]
@@ -59,6 +59,10 @@ SeedOption = Annotated[int, typer.Option("--seed", help="Root of all random numb
 ReplicatesOption = Annotated[
     int, typer.Option("--replicates", "-r", min=1, help="Worlds drawn from the seed.")
 ]
+RewardsOption = Annotated[
+    str | None,
+    typer.Option("--rewards", metavar="LOW,HIGH[,UNIT]", help="What losses 1 and 0 stand for."),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PART.KEY=VALUE", help="A parameter: learner.eta_scale=2"),
@@ -84,6 +88,21 @@ def horizons_of(text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise InvalidInput(f"n_episodes: {text!r} is not a list such as 1000,10000") from None
+
+
+def rewards_of(text: str | None) -> dict[str, Any] | None:
+    """The part ``rewards`` of a spec, from -1,0 or -1,0,EUR."""
+    if text is None:
+        return None
+    low, _, rest = text.partition(",")
+    high, _, unit = rest.partition(",")
+    try:
+        ends = {"low": float(low), "high": float(high)}
+    except ValueError:
+        raise InvalidInput(
+            f"--rewards: {text!r} is not of the form LOW,HIGH or LOW,HIGH,UNIT, such as -1,0,EUR"
+        ) from None
+    return {**ends, "unit": unit} if unit else ends
 
 
 def world_parts(

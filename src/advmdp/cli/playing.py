@@ -27,6 +27,7 @@ def run(
     losses: opt.LossesOption = "majority",
     episodes: opt.EpisodesOption = 100_000,
     seed: opt.SeedOption = 0,
+    rewards: opt.RewardsOption = None,
     sets: opt.SetOption = None,
     spec: Annotated[
         Path | None, typer.Option(help="A spec in a .json or .toml file, instead of the flags.")
@@ -48,7 +49,8 @@ def run(
     else:
         parts = opt.world_parts(mdp, layers, actions, losses, sets)
         parts["learner"]["name"] = learner
-        one = RunSpec(**parts, n_episodes=episodes, seed=seed)  # type: ignore[arg-type]
+        told = {"rewards": opt.rewards_of(rewards)}
+        one = RunSpec(**parts, n_episodes=episodes, seed=seed, **told)  # type: ignore[arg-type]
     saving = Saving(save_seconds, save_episodes)
     _play([one], store, lambda there: InlineEngine(there, saving), quiet, as_json)
 
@@ -62,6 +64,7 @@ def compare(
     episodes: opt.HorizonsOption = "100000",
     seed: opt.SeedOption = 0,
     replicates: opt.ReplicatesOption = 8,
+    rewards: opt.RewardsOption = None,
     sets: opt.SetOption = None,
     store: opt.StoreOption = opt.DEFAULT_STORE,
     engine: opt.EngineOption = "local",
@@ -77,8 +80,8 @@ def compare(
 
     parts: dict[str, Any] = opt.world_parts(mdp, layers, actions, losses, sets)
     parts["learner"] = [{"name": learners, **parts["learner"]}]
-    horizons = opt.horizons_of(episodes)
-    sweep_spec = SweepSpec(**parts, n_episodes=horizons, seed=seed, replicates=replicates)
+    parts |= {"seed": seed, "replicates": replicates, "rewards": opt.rewards_of(rewards)}
+    sweep_spec = SweepSpec(**parts, n_episodes=opt.horizons_of(episodes))
     where = _engine(engine, workers, address, save_seconds, save_episodes)
     _play(sweep_spec.runs(), store, where, quiet, as_json)
 
@@ -148,7 +151,7 @@ def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
 
     from advmdp.reports.results import Results
     from advmdp.reports.summary import cells_of
-    from advmdp.reports.tables import paired_table, summary_table
+    from advmdp.reports.tables import paired_table, reward_table, summary_table
 
     wanted = [run.id for run in runs]
     frame = store.runs().filter(pl.col("run").is_in(wanted))
@@ -156,6 +159,9 @@ def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
     console = Console(highlight=False)
     for cell in cells[:MOST_TABLES]:
         console.print(summary_table(cell))
+        earned = reward_table(cell)
+        if earned is not None:
+            console.print(earned)
         if len(cell.groups) > 1 and len(cells) == 1:
             console.print(paired_table(cell))
     if len(cells) > MOST_TABLES:

@@ -33,6 +33,9 @@ def figure(
     mdp: Annotated[str | None, typer.Option(help="Part of the MDP's label.")] = None,
     losses: Annotated[str | None, typer.Option(help="Part of the losses' label.")] = None,
     episodes: Annotated[int | None, typer.Option(help="Length of the runs.")] = None,
+    units: Annotated[
+        str | None, typer.Option(help="Part of the units: losses, or rewards from ... to ...")
+    ] = None,
     learner: Annotated[
         list[str] | None, typer.Option(help="Only these learners; may be repeated.")
     ] = None,
@@ -48,6 +51,7 @@ def figure(
         mdp=mdp,
         losses=losses,
         n_episodes=episodes,
+        units=units,
         learners=tuple(learner or ()),
         titles=titles,
     )

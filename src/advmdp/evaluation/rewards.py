@@ -22,6 +22,14 @@ from advmdp.layout import Floats
 from advmdp.world.checks import real_number, whole_number
 
 
+def total_reward(losses: Any, steps: Any, low: Any, high: Any) -> Any:
+    """The total reward of ``steps`` steps whose losses add up to ``losses``.
+
+    Numbers, arrays and columns of a frame will do: it is plain arithmetic.
+    """
+    return high * steps - (high - low) * losses
+
+
 @dataclass(frozen=True)
 class RewardCurves:
     """A run in rewards; entry i of every array belongs to ``episodes[i]``."""
@@ -86,14 +94,16 @@ class Rewards:
 
     def total(self, losses: Any, steps: Any) -> Floats:
         """The total reward of ``steps`` steps whose losses add up to ``losses``."""
-        rewards: Floats = self.high * np.asarray(steps) - self.span * np.asarray(losses)
+        rewards: Floats = total_reward(
+            np.asarray(losses), np.asarray(steps), float(self.low), float(self.high)
+        )
         return rewards
 
     def report(self, run: Run, steps: int | None = None) -> RewardCurves:
         """A run in rewards.
 
         ``steps`` is the number of steps of an episode that earn a reward: all layers by default,
-        one less for an MDP with an opening layer (see ``advmdp.time_expand``).
+        one less for an MDP with an opening layer (``mdp.n_steps``, see ``advmdp.time_expand``).
 
         >>> import advmdp as am
         >>> mdp = am.families.random_mdp((1, 2, 1), n_actions=2, seed=0)

@@ -66,6 +66,8 @@ def _mdp(spec: RunSpec, seed: np.random.SeedSequence) -> LayeredMDP:
     maker, given = MDPS[spec.mdp.name], spec.mdp.parameters
     if "seed" in maker.parameters:
         given.setdefault("seed", seed)  # type: ignore[arg-type]
+    if "rewards" in maker.parameters and spec.rewards is not None:
+        given["rewards"] = spec.rewards.range  # type: ignore[assignment]
     mdp: LayeredMDP = _made("mdp", maker.make, **given)
     return mdp
 

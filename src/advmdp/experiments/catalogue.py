@@ -10,12 +10,13 @@ from functools import cached_property
 from typing import Any
 
 from advmdp.errors import InvalidInput
-from advmdp.experiments import loss_recipes
+from advmdp.evaluation.rewards import Rewards
+from advmdp.experiments import gymnasium_worlds, loss_recipes
 from advmdp.learners.catalogue import LEARNERS as LEARNER_ENTRIES
 from advmdp.learners.presets import PRACTICAL
 from advmdp.world import families
 
-SUPPLIED = {"layout", "n_episodes", "transitions", "draw", "self"}  # by the builder, not the spec
+SUPPLIED = {"layout", "n_episodes", "transitions", "rewards", "draw", "self"}  # by the builder
 LISTS = {"layer_sizes"}  # parameters whose value is a list of numbers
 
 
@@ -25,6 +26,8 @@ class Maker:
 
     make: Callable[..., Any]
     extra: frozenset[str] = field(default_factory=frozenset)
+    rewards: Callable[..., Rewards] | None = None
+    """From the parameters to the range of the rewards, where the part itself knows it."""
 
     @cached_property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -34,7 +37,18 @@ class Maker:
     @property
     def known(self) -> list[str]:
         """Names that a spec may use."""
-        return [*(name for name in self.parameters if name not in SUPPLIED), *sorted(self.extra)]
+        own = (
+            name
+            for name, parameter in self.parameters.items()
+            if name not in SUPPLIED and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        )
+        return [*own, *sorted(self.extra)]
+
+    @property
+    def takes_any(self) -> bool:
+        """Whether it passes names that it does not know on to somebody who may."""
+        kinds = {parameter.kind for parameter in self.parameters.values()}
+        return inspect.Parameter.VAR_KEYWORD in kinds
 
     @property
     def needed(self) -> list[str]:
@@ -59,6 +73,7 @@ MDPS = {
     "deep-sea": Maker(families.deep_sea),
     "combination-lock": Maker(families.combination_lock),
     "routing": Maker(families.routing),
+    "gymnasium": Maker(gymnasium_worlds.gymnasium_world, rewards=gymnasium_worlds.reward_range),
 }
 LOSSES = {
     "stochastic": Maker(loss_recipes.stochastic, frozenset({"seed"})),
@@ -82,7 +97,7 @@ def check_parameters(maker: Maker, name: str, given: Iterable[str], what: str) -
     """Refuse unknown parameters, and a part that lacks one it needs."""
     given = list(given)
     for key in given:
-        if key not in maker.known:
+        if key not in maker.known and not maker.takes_any:
             raise InvalidInput(f"{what}.{key}: {name!r} has no such key{nearest(key, maker.known)}")
     missing = [key for key in maker.needed if key not in given]
     if missing:

@@ -73,7 +73,10 @@ class CudaEngine:
         except AdvMDPError as problem:
             return [Ended(spec, reason=str(problem)) for spec in specs]
         seconds = (time.perf_counter() - begin) / len(specs)  # a run's share of the card
-        return [_ended(spec, run, seconds) for spec, run in zip(specs, runs, strict=True)]
+        return [
+            _ended(spec, parts, run, seconds)
+            for (spec, parts), run in zip(group, runs, strict=True)
+        ]
 
     def stop(self) -> None:
         self._stop = True
@@ -118,10 +121,10 @@ class CudaEngine:
         return self._store / "work" / f".batch-{names[:16]}.bin"
 
 
-def _ended(spec: RunSpec, run: Run | None, seconds: float) -> Ended:
+def _ended(spec: RunSpec, parts: Parts, run: Run | None, seconds: float) -> Ended:
     if run is None:
         return Ended(spec, reason="no certified projection: lower eta or raise gamma or log_scale")
-    outcome = outcome_of(run)
+    outcome = outcome_of(run, spec.rewards, parts.mdp.n_steps)
     where: dict[str, Any] = {"played_on": card_name()}
     return Ended(spec, played=Played(Outcome(outcome.curves, outcome.figures | where), seconds))
 

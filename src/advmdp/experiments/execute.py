@@ -104,4 +104,4 @@ def execute(
         resume=kept.snapshot if kept else None,
         keep=keeper,
     )
-    return Played(outcome_of(run), keeper.seconds, done)
+    return Played(outcome_of(run, spec.rewards, parts.mdp.n_steps), keeper.seconds, done)

@@ -9,6 +9,8 @@ parameters by name.  The mean losses of a table are
 * ``means="place"``: 1/2, and 1/2 - ``gap`` for all actions of one random state in every layer: only
   where the actions lead matters;
 * ``means="natural"``: the MDP's own loss, for the families that have one.
+
+An opening layer, which draws where an episode begins, has no loss in any of them.
 """
 
 from __future__ import annotations
@@ -36,6 +38,18 @@ class Draw:
 
     def table(self, means: str, gap: float) -> Floats:
         """Mean losses, a flat vector over pairs."""
+        return self._without_opening(self._drawn(means, gap))
+
+    def reversed(self, table: Floats) -> Floats:
+        """The table with every preference reversed."""
+        return self._without_opening(1.0 - table)
+
+    def _without_opening(self, table: Floats) -> Floats:
+        if self.mdp.opening:
+            table[self.mdp.layout.layer_rows(0)] = 0.0
+        return table
+
+    def _drawn(self, means: str, gap: float) -> Floats:
         layout = self.mdp.layout
         if means == "uniform":
             return self.rng.random(layout.n_rows)
@@ -95,7 +109,8 @@ def majority(
 ) -> losses.Majority:
     """A random table with stretches in which every preference is reversed."""
     table = draw.table(means, gap)
-    return losses.Majority.against(table, draw.period(period), adverse_share, noisy)
+    adverse = draw.reversed(table)
+    return losses.Majority(table, adverse, draw.period(period), adverse_share, noisy)
 
 
 def turning(
@@ -112,7 +127,7 @@ def turning(
             f"adverse_parts: {adverse_parts} is not less than half of parts = {parts}"
         )
     usual = draw.table(means, gap)
-    tables = [1.0 - usual] * adverse_parts + [usual] * (parts - adverse_parts)
+    tables = [draw.reversed(usual)] * adverse_parts + [usual] * (parts - adverse_parts)
     return losses.Switching(tables, -(-draw.n_episodes // parts), noisy=noisy)
 
 
@@ -134,7 +149,7 @@ def corrupted(
     """Coin flips; in ``n_corrupted`` episodes every preference is reversed."""
     mean = draw.table(means, gap)
     seed = int(draw.rng.integers(2**31))
-    return losses.Corrupted(mean, 1.0 - mean, n_corrupted, draw.n_episodes, seed)
+    return losses.Corrupted(mean, draw.reversed(mean), n_corrupted, draw.n_episodes, seed)
 
 
 def adaptive(
@@ -146,4 +161,9 @@ def adaptive(
     gap: float = 0.2,
 ) -> losses.Adaptive:
     """What was played much lately gets expensive."""
+    if draw.mdp.opening:
+        raise InvalidInput(
+            "name: 'adaptive' would charge for the draw of the first state, which nobody chooses; "
+            "give the MDP one start"
+        )
     return losses.Adaptive(draw.table(means, gap), strength, memory, noisy)

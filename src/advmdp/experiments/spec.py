@@ -26,7 +26,15 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from advmdp.errors import InvalidInput
 from advmdp.experiments.catalogue import (
@@ -39,6 +47,7 @@ from advmdp.experiments.catalogue import (
     find,
     nearest,
 )
+from advmdp.experiments.rewards_part import RewardsPart
 from advmdp.learners.tuning import MAX_EPISODES
 from advmdp.store.identity import Identity
 
@@ -114,11 +123,15 @@ class LossesPart(Part):
 
 
 class RunSpec(Frozen):
-    """Everything that determines the numbers of a run.
+    """Everything that determines the numbers of a run, and what they are told in.
 
     ``seed`` and ``replicate`` fix the world (the MDP, the losses and all random numbers): runs that
     differ in the learner alone meet the same one.  ``checkpoints`` is a number per decade or a
     list of episodes.
+
+    ``rewards`` says that losses stand for rewards from ``low`` to ``high``: every report of the run
+    is then in rewards.  An MDP that knows its rewards sets it by itself.  It is part of the hash,
+    for a store never rewrites a run: the same run told in losses, or in other units, is another.
     """
 
     learner: LearnerPart
@@ -128,6 +141,22 @@ class RunSpec(Frozen):
     seed: Annotated[int, Field(ge=0, strict=True)] = 0
     replicate: Annotated[int, Field(ge=0, strict=True)] = 0
     checkpoints: Annotated[int, Field(ge=1, strict=True)] | tuple[int, ...] = 12
+    rewards: Annotated[RewardsPart | None, Field(validate_default=True)] = None
+
+    @field_validator("rewards")
+    @classmethod
+    def _known_by_the_mdp(
+        cls, rewards: RewardsPart | None, spec: ValidationInfo
+    ) -> RewardsPart | None:
+        mdp = spec.data.get("mdp")
+        known = None if mdp is None else MDPS[mdp.name].rewards
+        if rewards is not None or mdp is None or known is None:
+            return rewards
+        try:
+            found = known(**mdp.parameters)
+        except InvalidInput as problem:
+            raise InvalidInput(f"mdp.{problem}") from None
+        return RewardsPart(low=found.low, high=found.high)
 
     @field_validator("checkpoints")
     @classmethod
@@ -140,7 +169,8 @@ class RunSpec(Frozen):
 
     def data(self) -> dict[str, Any]:
         """Plain dictionaries, lists, numbers and strings."""
-        return self.model_dump(mode="json")
+        # A spec without rewards has no such key: so it was before there were any, hash and all.
+        return self.model_dump(mode="json", exclude=None if self.rewards else {"rewards"})
 
     def to_json(self) -> str:
         """One line of JSON, keys sorted."""
@@ -234,7 +264,8 @@ def _one_line(problem: ValidationError, model: type[BaseModel]) -> str:
         return str(own)
     place = ".".join(str(step) for step in first["loc"]) or "spec"
     if first["type"] == "extra_forbidden":
-        return f"{place}: no such key{nearest(place, model.model_fields)}"
+        inside = RewardsPart if first["loc"][0] == "rewards" else model
+        return f"{place}: no such key{nearest(str(first['loc'][-1]), inside.model_fields)}"
     if first["type"] == "missing":
         return f"{place}: missing; add {place} = ..."
     return f"{place}: {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}"

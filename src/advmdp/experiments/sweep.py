@@ -27,6 +27,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, field_validator
 
 from advmdp.experiments.catalogue import LISTS
+from advmdp.experiments.rewards_part import RewardsPart
 from advmdp.experiments.spec import Frozen, RunSpec, mapping_of
 
 
@@ -45,6 +46,7 @@ class SweepSpec(Frozen):
     replicates: Annotated[int, Field(ge=1, strict=True)] = 1
     seed: Annotated[int, Field(ge=0, strict=True)] = 0
     checkpoints: int | tuple[int, ...] = 12
+    rewards: RewardsPart | None = None
 
     @field_validator("learner", "mdp", "losses", mode="before")
     @classmethod
@@ -65,7 +67,11 @@ class SweepSpec(Frozen):
     def runs(self) -> list[RunSpec]:
         """The runs, without repetition: all learners of a replicate before the next replicate."""
         parts = [list(_multiplied(part)) for part in (self.losses, self.mdp, self.learner)]
-        shared: dict[str, Any] = {"seed": self.seed, "checkpoints": self.checkpoints}
+        shared: dict[str, Any] = {
+            "seed": self.seed,
+            "checkpoints": self.checkpoints,
+            "rewards": self.rewards,
+        }
         different: list[dict[str, Any]] = [
             {"learner": learner, "mdp": mdp, "losses": losses, "n_episodes": n, "replicate": r}
             for r in range(self.replicates)

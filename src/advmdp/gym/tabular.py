@@ -91,7 +91,6 @@ def from_gymnasium(
         start = np.append(np.asarray(start, dtype=np.float64), 0.0)
     loss = rewards.to_losses(np.clip(mean, low, high))  # a mean may be off by rounding
     mdp = time_expand(step, horizon, start, loss, per_action=per_action, pooled=pooled)
-    certain = mdp.layout.n_layers == horizon
     first = int(start) if np.ndim(start) == 0 else int(np.argmax(start))
     return Tabular(
         layout=mdp.layout,
@@ -99,7 +98,7 @@ def from_gymnasium(
         rewards=rewards,
         observations=observations,
         actions=actions,
-        start=first if certain else None,
+        start=None if mdp.opening else first,
         mdp=mdp,
     )
 

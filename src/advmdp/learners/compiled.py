@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.kernels.episode import play_bandit, play_full
 from advmdp.kernels.learning import BANDIT_UPDATES, FULL_UPDATES
+from advmdp.kernels.visits import Visits
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import (
     CompiledLoop,
@@ -24,6 +25,9 @@ from advmdp.learners.base import (
     check_trajectory,
 )
 from advmdp.learners.kept import Kept, Saved
+
+OLD_VISITS = tuple(f"visits.{name}" for name in Visits._fields if name.startswith("old_"))
+"""What counts were before the last episode, in case it is taken back: nothing that lasts."""
 
 
 def arrays_of(state: Any, prefix: str = "") -> Saved:
@@ -68,7 +72,8 @@ class CompiledLearner(Kept):
         """Continue from what ``state()`` returned, on a learner made with the same parameters."""
         mine = arrays_of(self._state)
         wanted = {name for name in mine if not self._is_scratch(name)}
-        if set(saved) != wanted:
+        needless = set(saved) & (mine.keys() - wanted)  # earlier versions kept more
+        if set(saved) - needless != wanted:
             raise InvalidInput(
                 f"restore: the saved state has other parts ({len(saved)}, expected {len(wanted)}); "
                 "restore into a learner of the same class"

@@ -12,7 +12,7 @@ from advmdp.kernels.fpop import FPLState, FPOPState, Perturbation, begin_fpl, be
 from advmdp.kernels.visits import EPISODES, EPOCH, WEISSMAN, adopt
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import FullInformation
-from advmdp.learners.compiled import FullInformationLearner
+from advmdp.learners.compiled import OLD_VISITS, FullInformationLearner
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate, width_log_term
 from advmdp.seeds import seed_words
 from advmdp.steps.confidence import KnownTransition
@@ -71,7 +71,7 @@ class FPOP(FullInformationLearner):
     epoch are from memory; eta and the default delta are reconstructed so as to give the bound.
     """
 
-    scratch = ("reach.", "costs", "q", "value", "visits.old_")
+    scratch = ("reach", "costs", "q", "value", *OLD_VISITS)
 
     def __init__(
         self,

@@ -23,12 +23,11 @@ from advmdp.kernels.visits import (
     KNOWN,
     MOVES,
     WEISSMAN,
-    Visits,
     adopt,
 )
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import CompiledLoop, Steps, check_full_information, check_trajectory
-from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.compiled import OLD_VISITS, CompiledLearner
 from advmdp.learners.tuning import checked_horizon
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition, L1Set
 from advmdp.steps.occupancy import joined
@@ -53,7 +52,7 @@ class MirrorDescent(CompiledLearner):
     feedback: ClassVar[Literal["bandit", "full"]] = "bandit"
     scratch = (
         *("solver.vectors", "solver.blocks", "reach", "old_policy"),
-        *(f"visits.{name}" for name in Visits._fields if name.startswith("old_")),
+        *OLD_VISITS,
         *("visits.counter", "visits.cell"),  # made from the layout
         # these are first guesses of the next projection: kept, for identical bits
         *(f"solver.dual.{name}" for name in Dual._fields if name not in _GUESSES),

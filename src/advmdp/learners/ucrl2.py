@@ -51,7 +51,7 @@ class UCRL2(BanditLearner):
     end with an episode.
     """
 
-    scratch = ("reach.",)
+    scratch = ("reach",)
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from advmdp.errors import InvalidInput
+from advmdp.evaluation.rewards import Rewards
 from advmdp.evaluation.run import Run
 from advmdp.reports.results import (
     CURVE_COLUMNS,
@@ -30,6 +31,12 @@ class Played:
     losses: str = "losses"
     replicate: int = 0
     """Runs with the same number met the same world, losses and random numbers."""
+    rewards: Rewards | None = None
+    """The range of the rewards that the losses stand for: the report is then in rewards."""
+    unit: str = "rewards"
+    """What rewards are counted in."""
+    steps: int | None = None
+    """Steps of an episode that earn a reward: all layers, or one less with an opening layer."""
 
 
 def collect(plays: Iterable[Played]) -> Results:
@@ -56,6 +63,14 @@ def collect(plays: Iterable[Played]) -> Results:
 def _run_row(play: Played) -> dict[str, Any]:
     run, solver = play.run, play.run.solver
     n_episodes = int(run.episodes[-1])
+    rewards: dict[str, Any] = {}
+    if play.rewards is not None:
+        rewards = {
+            "reward_low": play.rewards.low,
+            "reward_high": play.rewards.high,
+            "reward_unit": play.unit,
+            "reward_steps": len(run.best.policy) if play.steps is None else play.steps,
+        }
     name = f"{play.learner}_{play.mdp}_{play.losses}_T{n_episodes}_r{play.replicate}"
     return {
         **dict.fromkeys(RUN_COLUMNS),
@@ -72,6 +87,7 @@ def _run_row(play: Played) -> dict[str, Any]:
         "spec": "{}",
         "seconds": run.seconds,
         "episodes_per_second": n_episodes / max(run.seconds, 1e-9),
+        **rewards,
         **(
             {
                 "projections": solver.projections,

@@ -23,6 +23,7 @@ from advmdp.reports.sheets import (
     comparison_sheet,
     overview_sheet,
     rate_sheet,
+    reward_sheet,
     summary_sheet,
 )
 from advmdp.reports.styles import DASHES, styles_of
@@ -90,7 +91,7 @@ def _data(results: Results) -> dict[str, Any]:
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
-    certificates = certificate_sheet(cell)
+    certificates, rewards = certificate_sheet(cell), reward_sheet(cell)
     return {
         "name": cell.name,
         "panels": {kind: panel_data(make(cell)) for kind, make in FIGURES.items()},
@@ -98,6 +99,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
             "summary": asdict(summary_sheet(cell)),
             "comparisons": asdict(comparison_sheet(cell)),
             "certificates": asdict(certificates) if certificates else None,
+            "rewards": asdict(rewards) if rewards else None,
         },
         "runs": cell.all_runs.select(*RUN_FACTS).to_dicts(),
     }
@@ -109,8 +111,10 @@ def _counts(results: Results, cells: Sequence[Cell]) -> str:
     left_out = f" ({', '.join(others)}: not in any figure)" if others else ""
     versions = ", ".join(results.finished["version"].drop_nulls().unique().sort().to_list())
     by = f" Played by advmdp {versions}." if versions else ""
+    has_rewards = any(cell.units.in_rewards for cell in cells)
+    told = " Cells with a range of rewards are told in rewards." if has_rewards else ""
     several = "cell" if len(cells) == 1 else "cells"
     return (
         f"{counts[FINISHED]:,} finished runs{left_out} in {len(cells)} {several}: learners that "
-        f"met the same MDP, losses and number of episodes T, replicate by replicate.{by}"
+        f"met the same MDP, losses and number of episodes T, replicate by replicate.{told}{by}"
     )

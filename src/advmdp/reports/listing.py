@@ -11,31 +11,35 @@ from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 
+from advmdp.reports.units import Units
+
 SHOWN = 12  # checkpoints of a curve on the page of a run
-SHOWN_CURVES = (
-    *("episodes", "regret", "expected_loss", "realised_loss", "best_loss"),
-    *("epoch", "mean_width"),
-)
+IN_LOSSES = ("regret", "expected_loss", "realised_loss", "best_loss")
+IN_REWARDS = ("reward_regret", "expected_reward", "realised_reward", "best_reward")
 
 
 def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
     """A line per run, aligned: plain text, since a store may hold many thousands."""
-    cells = [("run", "status", "regret", "episodes/s", "learner's parameters")]
+    in_units = frame["reward_unit"].is_not_null().any()  # losses go without saying
+    cells = [("run", "status", "regret", "in", "episodes/s", "learner's parameters")]
     for row in frame.iter_rows(named=True):
+        in_rewards = row["reward_unit"] is not None
         cells.append(
             (
                 row["run"],
                 row["status"],
-                _number(row["regret"]),
+                _number(row["reward_regret" if in_rewards else "regret"]),
+                row["reward_unit"] or "losses",
                 _number(row["episodes_per_second"]),
                 row["learner"].partition(" ")[2],  # its name begins the id
             )
         )
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for run, status, regret, rate, parameters in cells:
+    for run, status, regret, unit, rate, parameters in cells:
         line = (
             f"{run:<{widths[0]}}  {status:<{widths[1]}}  {regret:>{widths[2]}}"
-            f"  {rate:>{widths[3]}}  {parameters}"
+            f"{f'  {unit:<{widths[3]}}' if in_units else ''}"
+            f"  {rate:>{widths[4]}}  {parameters}"
         )
         yield line.rstrip()
     counts = frame["status"].value_counts().sort("status").iter_rows()
@@ -51,6 +55,9 @@ def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[Rendera
         if manifest.get(name) is not None:
             facts.add_row(name, str(manifest[name]))
     facts.add_row("replicate", str(manifest["replicate"]))
+    units = Units(**manifest["spec"].get("rewards", {}))
+    if units.in_rewards:
+        facts.add_row("told in", f"{units.name} a step")
     for name in ("started", "finished", "seconds", "sittings", "hash"):
         if manifest.get(name) is not None:
             facts.add_row(name, str(manifest[name]))
@@ -61,18 +68,21 @@ def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[Rendera
         facts.add_row("projections", ", ".join(f"{k} {v:.3g}" for k, v in solver.items()))
     yield facts
     if curves.height:
-        yield _curve_table(curves)
+        yield _curve_table(curves, units)
     yield "spec: " + json.dumps(manifest["spec"], sort_keys=True)
 
 
-def _curve_table(curves: pl.DataFrame) -> Table:
-    columns = [name for name in SHOWN_CURVES if curves[name].null_count() == 0]
+def _curve_table(curves: pl.DataFrame, units: Units) -> Table:
+    totals = IN_REWARDS if units.in_rewards else IN_LOSSES
+    wanted = ("episodes", *totals, "epoch", "mean_width")
+    columns = [name for name in wanted if curves[name].null_count() == 0]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
-        table.add_column(name.replace("_", "\n"), justify="right")
+        table.add_column(name.removeprefix("reward_").replace("_", "\n"), justify="right")
     step = max(1, -(-curves.height // SHOWN))
-    for row in curves.select(columns)[::-1][::step][::-1].iter_rows():
-        table.add_row(*(_number(value) for value in row))
+    for row in curves.select(columns)[::-1][::step][::-1].iter_rows(named=True):
+        told = {total: units.without_rounding(row[total]) for total in totals}
+        table.add_row(*(_number(value) for value in {**row, **told}.values()))
     return table
 
 

@@ -4,7 +4,7 @@ const report = JSON.parse(document.getElementById("data").textContent);
 const look = {...report.look, hidden: new Set()};
 const TABS = {
   overview: "Overview", regret: "Regret", rate: "Rate in T", terms: "Four terms", epochs: "Epochs and widths",
-  realised: "Realised loss", comparisons: "Comparisons", specs: "Specs",
+  realised: "Realised and expected", comparisons: "Comparisons", specs: "Specs",
 };
 const EMPTY = {
   terms: "No learner of this cell estimates losses, so the regret has no four terms here.",
@@ -82,8 +82,9 @@ function draw(name) {
   const top = element("div", {class: "beside"}, section);
   if (panels.length) element("div", {class: "charts"}, top).append(...panels.map((panel) => chart(panel, look)));
   if (name in EMPTY && !panelsOf(name).length) element("p", {}, section, EMPTY[name]);
-  if (name === "overview") section.append(table(shown.sheets.summary), table(shown.sheets.certificates), table(report.overview));
+  if (name === "overview") section.append(table(shown.sheets.summary), table(shown.sheets.rewards), table(shown.sheets.certificates), table(report.overview));
   if (name === "regret") top.append(table(shown.sheets.summary));
+  if (name === "realised") top.append(table(shown.sheets.rewards));
   if (name === "rate") top.append(table(family.sheet));
   if (name === "comparisons") section.append(table(shown.sheets.comparisons));
   if (name === "specs") section.append(specs());

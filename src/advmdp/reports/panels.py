@@ -59,7 +59,8 @@ class Panel:
 def regret_panels(cell: Cell) -> list[Panel]:
     """Regret over episodes."""
     series = [_curve(group, group.band("regret"), origin=True) for group in cell.groups]
-    return [Panel("Regret", EPISODES, "regret", tuple(series), note=band_note(cell.groups))]
+    note = band_note(cell.groups)
+    return [Panel("Regret", EPISODES, cell.units.regret, tuple(series), note=note)]
 
 
 def term_panels(cell: Cell) -> list[Panel]:
@@ -76,7 +77,7 @@ def term_panels(cell: Cell) -> list[Panel]:
                 Panel(
                     group.learner,
                     EPISODES,
-                    "regret and its terms",
+                    f"{cell.units.regret} and its terms",
                     tuple(series),
                     note=note,
                     learner=group.learner,
@@ -102,33 +103,33 @@ def epoch_panels(cell: Cell) -> list[Panel]:
 
 
 def realised_panels(cell: Cell) -> list[Panel]:
-    """What was expected to be lost, what was lost on the trajectories drawn, and the gap."""
+    """What was expected, what the trajectories drawn brought, and the gap."""
     lines, dots, gaps = [], [], []
     for group in cell.groups:
         curves, episodes = group.curves, group.episodes.astype(np.float64)
         # No bands: they would show how much worlds differ, not how well the means are known.
         expected, realised = (
-            (curves[f"{kind}_loss"] / episodes).mean(axis=0) for kind in ("expected", "realised")
+            (curves[total] / episodes).mean(axis=0) for total in ("expected", "realised")
         )
         lines.append(Series(group.learner, group.learner, episodes, expected))
         label = f"{group.learner}, realised"
         dots.append(Series(group.learner, label, episodes, realised, dots=True))
-        gaps.append(_curve(group, mean_band(curves["realised_loss"] - curves["expected_loss"])))
-    note = band_note(cell.groups)
+        gaps.append(_curve(group, mean_band(curves["realised"] - curves["expected"])))
+    note, kind = band_note(cell.groups), cell.units.kind
     return [
         Panel(
-            "Loss per episode so far",
+            f"{kind.capitalize()} per episode so far",
             EPISODES,
-            "loss per episode",
+            cell.units.per_episode,
             (*lines, *dots, *_best_lines(cell)),
             x_log=True,
             from_zero=False,
             note="Lines: expected; dots: realised. Means over replicates, whose worlds differ.",
         ),
         Panel(
-            "Realised minus expected loss",
+            f"Realised minus expected {kind}",
             EPISODES,
-            "realised - expected",
+            f"realised - expected{cell.units.suffix}",
             tuple(gaps),
             x_log=True,
             note=f"A martingale: bands should hold zero nearly everywhere. {note}",
@@ -157,7 +158,8 @@ def rate_panels(family: Family) -> list[Panel]:
         x_label, title = EPISODES, "Growth within runs of one length"
         note = "Slopes of the last decade of one run, not the rate in T of the theorems."
     has_logarithm = any((one.y > 0.0).any() for one in series)
-    return [Panel(title, x_label, "regret", tuple(series), True, has_logarithm, note=note)]
+    y_label = family.units.regret
+    return [Panel(title, x_label, y_label, tuple(series), True, has_logarithm, note=note)]
 
 
 FIGURES: dict[str, Callable[[Cell], list[Panel]]] = {
@@ -246,10 +248,10 @@ def _curve(group: Group, band: Band, key: str | None = None, *, origin: bool = F
 
 
 def _best_lines(cell: Cell) -> list[Series]:
-    """The best fixed policy's loss; none where losses react to the learner, for then it varies."""
+    """The best fixed policy; none where losses react to the learner, for then it varies."""
     largest = max(cell.groups, key=lambda group: len(group.replicates))
     row_of = {replicate: i for i, replicate in enumerate(largest.replicates)}
-    final = largest.runs["best_loss"].to_numpy()
+    final = largest.runs["best_loss"].to_numpy()  # in whichever units: equal or not
     for group in cell.groups:
         theirs = zip(group.replicates, group.runs["best_loss"], strict=True)
         if not all(
@@ -257,4 +259,4 @@ def _best_lines(cell: Cell) -> list[Series]:
         ):
             return []
     episodes = largest.episodes.astype(np.float64)
-    return [Series(BEST, BEST, episodes, (largest.curves["best_loss"] / episodes).mean(axis=0))]
+    return [Series(BEST, BEST, episodes, (largest.curves["best"] / episodes).mean(axis=0))]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # matplotlib takes a while to import: only those who plot pay
 
 COLUMN_WIDTH, PANEL_HEIGHT = 3.3, 2.1  # inches: one of two columns on a letter-size page
 LEGEND_LETTERS, LETTERS_BESIDE = 72, 9  # across the legend; taken by a line and its gaps
+MINOR = {"size": 2.0, "pad": 5.0}  # of ticks, in points
 SETTINGS: dict[str, Any] = {
     "font.family": "serif",
     "font.serif": ["STIXGeneral"],  # comes with matplotlib, and looks like the text of a paper
@@ -44,6 +45,9 @@ SETTINGS: dict[str, Any] = {
     "legend.fontsize": 7,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
+    # Minor ticks are shorter: with as much more room, their labels are on a line with the others.
+    **{f"{axis}tick.major.{part}": 3.5 for axis in "xy" for part in ("size", "pad")},
+    **{f"{axis}tick.minor.{part}": size for axis in "xy" for part, size in MINOR.items()},
     "axes.linewidth": 0.6,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
@@ -69,6 +73,7 @@ def write_figure(
     mdp: str | None = None,
     losses: str | None = None,
     n_episodes: int | None = None,
+    units: str | None = None,
     learners: Sequence[str] = (),
     titles: bool = True,
 ) -> Path:
@@ -80,8 +85,9 @@ def write_figure(
         One of ``KINDS``: "regret", "rate", "terms", "epochs", "realised".
     path
         Ends in .png, .pdf or .svg; missing folders are made.
-    mdp, losses, n_episodes
-        Choose the cell where there are several; a part of a label will do.
+    mdp, losses, n_episodes, units
+        Choose the cell where there are several; a part of a label will do.  Units are "losses" or,
+        for instance, "rewards from -1 to 0".
     learners
         Labels of the learners to show, all if empty.
     titles
@@ -97,9 +103,9 @@ def write_figure(
             lengths = ", ".join(f"{n:,}" for n in sorted({cell.n_episodes for cell in cells}))
             raise InvalidInput(f"n_episodes: no runs of {n_episodes:,}; there are {lengths}")
         first_of = {family.cells[0]: family for family in families_of(wanted)}
-        panels = rate_panels(first_of[select_cell(list(first_of), mdp, losses)])
+        panels = rate_panels(first_of[select_cell(list(first_of), mdp, losses, units=units)])
     else:
-        panels = FIGURES[kind](select_cell(cells, mdp, losses, n_episodes))
+        panels = FIGURES[kind](select_cell(cells, mdp, losses, n_episodes, units))
     if learners:
         panels = only(panels, learners)
     if not panels:

@@ -16,6 +16,7 @@ import numpy as np
 
 from advmdp.reports.statistics import Band, Floats, PowerLaw, mean_band, power_law
 from advmdp.reports.summary import Cell, Group
+from advmdp.reports.units import Units
 
 WITHIN_RUN = "within the run, last decade"
 ACROSS = "over T"
@@ -41,24 +42,30 @@ class Family:
 
     mdp: str
     losses: str
+    units: Units
     cells: tuple[Cell, ...]
     rates: tuple[Rate, ...]
 
     @property
     def name(self) -> str:
         """A readable name."""
-        return f"{self.mdp} | {self.losses}"
+        units = f" | {self.units.name}" if self.units.in_rewards else ""
+        return f"{self.mdp} | {self.losses}{units}"
 
 
 def families_of(cells: Sequence[Cell]) -> list[Family]:
-    """Cells by MDP and losses, with the rate of every learner in them."""
+    """Cells by MDP, losses and units, with the rate of every learner in them."""
+
+    def family_of(cell: Cell) -> tuple[str, str, Units]:
+        return cell.mdp, cell.losses, cell.units
+
     families = []
-    ordered = sorted(cells, key=lambda cell: (cell.mdp, cell.losses, cell.n_episodes))
-    for (mdp, losses), members in groupby(ordered, key=lambda cell: (cell.mdp, cell.losses)):
+    ordered = sorted(cells, key=lambda cell: (*family_of(cell), cell.n_episodes))
+    for (mdp, losses, units), members in groupby(ordered, key=family_of):
         family = tuple(members)
         learners = sorted({group.learner for cell in family for group in cell.groups})
         rates = tuple(_rate(learner, family) for learner in learners)
-        families.append(Family(mdp, losses, family, rates))
+        families.append(Family(mdp, losses, units, family, rates))
     return families
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
+from advmdp.evaluation.rewards import Rewards
 from advmdp.evaluation.run import Run
+from advmdp.layout import Floats
 from advmdp.reports.files import checked_path, replacing
+from advmdp.reports.units import Units
 
 if TYPE_CHECKING:  # matplotlib takes a while to import: only those who plot pay for it
     from matplotlib.axes import Axes
@@ -48,11 +52,15 @@ def plot_regret(
     *,
     shaded: Sequence[tuple[float, float]] = (),
     note: str = "",
+    rewards: Rewards | None = None,
+    unit: str = "rewards",
+    steps: int | None = None,
 ) -> Path:
     """Draw runs side by side and return where the figure was written.
 
     Left, the regret over episodes.  Right, the mean loss per episode in each tenth of the run, and
-    as a dashed line that of the best fixed policy of the whole run.
+    as a dashed line that of the best fixed policy of the whole run.  With ``rewards``, both in
+    rewards.
 
     Parameters
     ----------
@@ -64,9 +72,14 @@ def plot_regret(
         Intervals of episodes to mark on the left, for instance those with unusual losses.
     note
         A line below the figure: what the marks mean, how the runs were made.
+    rewards, unit, steps
+        The range of the rewards that the losses stand for, what rewards are counted in, and how
+        many steps of an episode earn one (see ``Rewards.report``).
     """
     target = checked_figure_path(path)
-    figure = regret_figure(curves, title, shaded=shaded, note=note)
+    figure = regret_figure(
+        curves, title, shaded=shaded, note=note, rewards=rewards, unit=unit, steps=steps
+    )
     with replacing(target) as draft:
         figure.savefig(draft, format=target.suffix[1:].lower())
     return target
@@ -78,10 +91,15 @@ def regret_figure(
     *,
     shaded: Sequence[tuple[float, float]] = (),
     note: str = "",
+    rewards: Rewards | None = None,
+    unit: str = "rewards",
+    steps: int | None = None,
 ) -> Figure:
     """The figure of ``plot_regret``, for those who want to change it before it is written."""
     if not curves:
         raise InvalidInput("curves: give at least one run")
+    told = {name: _told(run, rewards, steps) for name, run in curves.items()}
+    units = Units() if rewards is None else Units(rewards.low, rewards.high, unit)
     # A Figure with its own canvas instead of pyplot: no window system is asked, and the backend
     # and the open figures of the calling program stay as they are.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -89,13 +107,29 @@ def regret_figure(
 
     figure = Figure(dpi=160, facecolor="white")
     FigureCanvasAgg(figure)
-    left, right = _panels(figure, list(curves), [name for name, _, _ in _best_lines(curves)])
-    _draw_regret(left, curves, shaded)
-    _draw_recent_loss(right, curves)
+    left, right = _panels(figure, list(told), [name for name, _, _ in _best_lines(told)])
+    _draw_regret(left, told, shaded, units)
+    _draw_recent(right, told, units)
     edge = left.get_position().x0
     figure.text(edge, 0.92, title, fontsize=14, color=INK, weight="bold")
     figure.text(edge, 0.025, note, fontsize=8.5, color=FAINT)
     return figure
+
+
+class _Told(NamedTuple):
+    """Curves of a run in the units of the figure."""
+
+    episodes: NDArray[np.int64]
+    regret: Floats
+    expected: Floats
+    best: Floats
+
+
+def _told(run: Run, rewards: Rewards | None, steps: int | None) -> _Told:
+    if rewards is None:
+        return _Told(run.episodes, run.regret, run.expected_loss, run.best_loss)
+    curves = rewards.report(run, steps)
+    return _Told(curves.episodes, curves.regret, curves.expected_reward, curves.best_reward)
 
 
 def _panels(figure: Figure, names: list[str], best_names: list[str]) -> tuple[Axes, Axes]:
@@ -114,7 +148,7 @@ def _panels(figure: Figure, names: list[str], best_names: list[str]) -> tuple[Ax
 
 
 def _draw_regret(
-    axes: Axes, curves: Mapping[str, Run], shaded: Sequence[tuple[float, float]]
+    axes: Axes, curves: Mapping[str, _Told], shaded: Sequence[tuple[float, float]], units: Units
 ) -> None:
     for begin, end in shaded:
         axes.axvspan(begin, end, color="#f0ece4", linewidth=0, zorder=0)
@@ -125,44 +159,47 @@ def _draw_regret(
     last = max(int(run.episodes[-1]) for run in curves.values())
     axes.set_xlim(0, last)
     axes.set_ylim(bottom=min(0.0, *(float(run.regret.min()) for run in curves.values())))
-    _dress(axes, "How much more was lost than by the best fixed policy", "regret")
+    what = "less was earned" if units.in_rewards else "more was lost"
+    _dress(axes, f"How much {what} than by the best fixed policy", units.regret)
     _label_ends(axes, ends)
 
 
-def _draw_recent_loss(axes: Axes, curves: Mapping[str, Run]) -> None:
+def _draw_recent(axes: Axes, curves: Mapping[str, _Told], units: Units) -> None:
     ends = []
     for (name, run), colour in zip(curves.items(), _colours(len(curves)), strict=True):
-        middle, mean = _loss_of_tenths(run)
+        middle, mean = _mean_of_tenths(run)
         axes.plot(middle, mean, color=colour, linewidth=2.0, marker="o", markersize=4.5)
         ends.append((name, float(mean[-1]), colour))
     for name, run, colour in _best_lines(curves):
-        mean = run.best_loss[-1] / run.episodes[-1]
+        mean = run.best[-1] / run.episodes[-1]
         axes.axhline(mean, color=colour, linewidth=1.4, linestyle=(0, (4, 2)))
         ends.append((name, float(mean), colour))
     axes.set_xlim(0, max(int(run.episodes[-1]) for run in curves.values()))
     axes.margins(y=0.1)
-    _dress(axes, "What an episode cost, on average over each tenth of the run", "loss per episode")
+    what = "earned" if units.in_rewards else "cost"
+    heading = f"What an episode {what}, on average over each tenth of the run"
+    _dress(axes, heading, units.per_episode)
     _label_ends(axes, ends)
 
 
-def _loss_of_tenths(run: Run) -> tuple[Any, Any]:
-    """The middle of each tenth of the run, and the mean loss per episode in it.
+def _mean_of_tenths(run: _Told) -> tuple[Any, Any]:
+    """The middle of each tenth of the run, and the mean per episode in it.
 
     A cumulative mean would carry the losses of the first episodes to the end and hide how the
     learner does now.
     """
     edges = np.linspace(0.0, float(run.episodes[-1]), 11)
-    total = np.interp(edges, _from_zero(run.episodes), _from_zero(run.expected_loss))
+    total = np.interp(edges, _from_zero(run.episodes), _from_zero(run.expected))
     return (edges[1:] + edges[:-1]) / 2, np.diff(total) / np.diff(edges)
 
 
-def _best_lines(curves: Mapping[str, Run]) -> list[tuple[str, Run, str]]:
+def _best_lines(curves: Mapping[str, _Told]) -> list[tuple[str, _Told, str]]:
     """One line if all runs met the same losses, otherwise one for each run in its colour."""
     runs = list(curves.values())
     first = runs[0]
     same = all(
         run.episodes[-1] == first.episodes[-1]
-        and np.isclose(run.best_loss[-1], first.best_loss[-1], rtol=1e-9)
+        and np.isclose(run.best[-1], first.best[-1], rtol=1e-9)
         for run in runs
     )
     if same:

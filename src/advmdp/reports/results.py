@@ -9,11 +9,20 @@ import polars as pl
 from advmdp.errors import InvalidInput
 
 FINISHED = "finished"
-CELL = ("mdp", "losses", "n_episodes")
+UNITS: dict[str, pl.DataType] = {
+    "reward_low": pl.Float64(),
+    "reward_high": pl.Float64(),
+    "reward_unit": pl.String(),
+}
+STEPS: dict[str, pl.DataType] = {"reward_steps": pl.Int64()}
+"""Steps of an episode that earn a reward."""
+CELL = ("mdp", "losses", "n_episodes", *UNITS)
 REPLICATE = ("seed", "replicate")
 LOSSES = ("regret", "expected_loss", "realised_loss", "best_loss")
 TERMS = ("error", "bias1", "reg", "bias2")
 
+OPTIONAL: dict[str, pl.DataType] = {**UNITS, **STEPS}
+"""Columns of runs whose losses stand for rewards; null, or left out, for the others."""
 RUN_COLUMNS: dict[str, pl.DataType] = {
     "run": pl.String(),
     "hash": pl.String(),
@@ -36,6 +45,7 @@ RUN_COLUMNS: dict[str, pl.DataType] = {
     "started": pl.String(),
     "version": pl.String(),
     "machine": pl.String(),
+    **OPTIONAL,
 }
 CURVE_COLUMNS: dict[str, pl.DataType] = {
     "run": pl.String(),
@@ -53,7 +63,8 @@ class Results:
     Parameters
     ----------
     runs
-        One row per run, with the columns of ``RUN_COLUMNS``; others are ignored.
+        One row per run, with the columns of ``RUN_COLUMNS`` (those of ``OPTIONAL`` may be left
+        out); others are ignored.
     curves
         One row per run and checkpoint, with the columns of ``CURVE_COLUMNS``.
 
@@ -80,6 +91,7 @@ class Results:
             numbers = pl.all_horizontal(pl.col(column).is_finite() for column in LOSSES)
             broken = frame.filter(~numbers.fill_null(False))
             _refuse_rows(broken, name, "has a loss or a regret that is not a finite number")
+        _refuse_rows(done.filter(~_has_no_or_one_range()), "runs", RANGE)
         again = done.filter(pl.struct(*CELL, "learner", *REPLICATE).is_duplicated())
         _refuse_rows(
             again.sort(*CELL, "learner", *REPLICATE),
@@ -115,6 +127,8 @@ def _with_columns(frame: pl.DataFrame, columns: dict[str, pl.DataType], name: st
         raise InvalidInput(f"{name}: {type(frame).__name__} is not a polars DataFrame")
     kept = []
     for column, kind in columns.items():
+        if column in OPTIONAL and column not in frame.columns:
+            frame = frame.with_columns(pl.lit(None, kind).alias(column))
         if column not in frame.columns:
             raise InvalidInput(f"{name}: column '{column}' is missing")
         try:
@@ -124,6 +138,16 @@ def _with_columns(frame: pl.DataFrame, columns: dict[str, pl.DataType], name: st
                 f"{name}: column '{column}' holds {frame[column].dtype}, expected {kind}"
             ) from None
     return pl.DataFrame(kept)
+
+
+RANGE = "needs reward_low < reward_high, reward_unit and reward_steps, or none of the four"
+
+
+def _has_no_or_one_range() -> pl.Expr:
+    low, high = pl.col("reward_low"), pl.col("reward_high")
+    none = pl.all_horizontal(pl.col(column).is_null() for column in OPTIONAL)
+    one = (low < high) & (high - low).is_finite() & (pl.col("reward_steps") >= 1)
+    return none | (one & pl.col("reward_unit").is_not_null()).fill_null(False)
 
 
 def _refuse_rows(rows: pl.DataFrame, name: str, why: str) -> None:

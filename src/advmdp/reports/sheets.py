@@ -11,7 +11,7 @@ import polars as pl
 
 from advmdp.reports.rates import Family
 from advmdp.reports.statistics import EXACT_FLIPS, LEVEL, Interval
-from advmdp.reports.summary import Cell
+from advmdp.reports.summary import TOTALS, Cell
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Sheet:
 def overview_sheet(cells: Sequence[Cell]) -> Sheet:
     """Every cell on one line."""
     rows = []
+    has_rewards = any(cell.units.in_rewards for cell in cells)
     for number, cell in enumerate(cells):
         best = min(cell.groups, key=lambda group: group.regret.estimate)
         entries = (
@@ -55,9 +56,11 @@ def overview_sheet(cells: Sequence[Cell]) -> Sheet:
             whole(sum(len(group.replicates) for group in cell.groups)),
             Entry(best.learner),
             whole(best.regret.estimate),
+            *([Entry(cell.units.name)] if has_rewards else []),
         )
         rows.append(Row(entries, cell=number))
-    columns = ("MDP", "losses", "T", "learners", "runs", "least regret", "mean regret")
+    units = ("in",) if has_rewards else ()
+    columns = ("MDP", "losses", "T", "learners", "runs", "least regret", "mean regret", *units)
     return Sheet("All cells", columns, tuple(rows), "Choose a row to see its figures.")
 
 
@@ -66,18 +69,41 @@ def summary_sheet(cell: Cell) -> Sheet:
     rows = []
     for group in sorted(cell.groups, key=lambda group: group.regret.estimate):
         speed = group.runs["episodes_per_second"].mean()
+        mean = group.per_episode("expected").estimate
         entries = (
             Entry(group.learner),
             whole(len(group.replicates)),
             whole(group.regret.estimate),
             interval(group.regret),
-            Entry(f"{group.loss_per_episode.estimate:.4f}", group.loss_per_episode.estimate),
+            Entry(cell.units.text(mean), mean),
             whole(speed),
         )
         rows.append(Row(entries, (group.learner,)))
-    columns = ("learner", "n", "regret", f"{LEVEL:.0%} interval", "loss/episode", "episodes/s")
+    mean_of = f"{cell.units.kind}/episode"
+    columns = ("learner", "n", cell.units.regret, f"{LEVEL:.0%} interval", mean_of, "episodes/s")
     note = "n: replicates. Intervals: bootstrap over replicates, widened for small n."
     return Sheet(f"After {cell.n_episodes:,} episodes", columns, tuple(rows), note)
+
+
+def reward_sheet(cell: Cell) -> Sheet | None:
+    """What the learners of a cell earned; None where nothing is told in rewards."""
+    if not cell.units.in_rewards:
+        return None
+    rows = []
+    for group in sorted(cell.groups, key=lambda group: group.regret.estimate):
+        means = [group.per_episode(total).estimate for total in TOTALS]
+        total = means[0] * cell.n_episodes
+        entries = (
+            Entry(group.learner),
+            *(Entry(cell.units.text(mean), mean) for mean in means),
+            Entry(cell.units.text(total), total),
+        )
+        rows.append(Row(entries, (group.learner,)))
+    columns = ("learner", "expected", "realised", "best fixed policy", "expected in total")
+    note = (
+        f"Means over replicates, {cell.units.name} in a step. Realised: on the trajectories drawn."
+    )
+    return Sheet("Rewards per episode", columns, tuple(rows), note)
 
 
 def comparison_sheet(cell: Cell) -> Sheet:
@@ -96,10 +122,11 @@ def comparison_sheet(cell: Cell) -> Sheet:
         rows.append(Row(entries, (pair.better, pair.other)))
     columns = ("learner", "against", "difference", f"{LEVEL:.0%} interval", "n", "p", "adjusted p")
     note = (
-        "Difference: regret of the second minus that of the first, on the same worlds, losses and "
-        f"random numbers. p: two-sided sign-flip test (exact up to n = {EXACT_FLIPS}; never below "
-        f"2^(1-n)); adjusted: for the {len(rows)} pairs of this cell, by their largest statistic "
-        "under the same flips, but not across cells. The intervals are not adjusted."
+        f"Difference: {cell.units.regret} of the second minus that of the first, on the same "
+        f"worlds, losses and random numbers. p: two-sided sign-flip test (exact up to n = "
+        f"{EXACT_FLIPS}; never below 2^(1-n)); adjusted: for the {len(rows)} pairs of this cell, "
+        "by their largest statistic under the same flips, but not across cells. The intervals are "
+        "not adjusted."
     )
     return Sheet("Paired comparisons", columns, tuple(rows), note)
 

@@ -6,7 +6,7 @@ learners, so that learners are compared replicate by replicate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations
@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.reports.results import CELL, FINISHED, LOSSES, REPLICATE, TERMS, Results
+from advmdp.evaluation.rewards import total_reward
+from advmdp.reports.results import CELL, FINISHED, REPLICATE, STEPS, TERMS, Results
 from advmdp.reports.statistics import (
     Band,
     Floats,
@@ -25,15 +26,19 @@ from advmdp.reports.statistics import (
     mean_interval,
     sign_flip_p_values,
 )
+from advmdp.reports.units import Units
 
-CURVES = (*LOSSES, *TERMS, "epoch", "mean_width")
+TOTALS = ("expected", "realised", "best")
+"""Totals so far: of the policies played, of the trajectories drawn, of the best fixed policy."""
+SCALED = ("regret", *TERMS)
+CURVES = (*SCALED, *TOTALS, "epoch", "mean_width")
 Replicate = tuple[int, int]
 """Seed and replicate number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """One learner in one cell: its finished runs, sorted by replicate."""
+    """One learner in one cell: its finished runs, sorted by replicate, in the cell's units."""
 
     learner: str
     runs: pl.DataFrame
@@ -53,10 +58,9 @@ class Group:
         """The final regret of each replicate."""
         return dict(zip(self.replicates, self.runs["regret"].to_list(), strict=True))
 
-    @cached_property
-    def loss_per_episode(self) -> Interval:
-        """The final expected loss over the number of episodes."""
-        return mean_interval((self.runs["expected_loss"] / self.runs["n_episodes"]).to_numpy())
+    def per_episode(self, total: str) -> Interval:
+        """One of ``TOTALS`` at the end, over the number of episodes."""
+        return mean_interval((self.runs[total] / self.runs["n_episodes"]).to_numpy())
 
     def band(self, quantity: str) -> Band:
         """The mean curve of a quantity."""
@@ -65,7 +69,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How much more ``other`` lost than ``better``, replicate by replicate."""
+    """How much more ``other`` regrets than ``better``, replicate by replicate."""
 
     better: str
     other: str
@@ -82,6 +86,7 @@ class Cell:
     mdp: str
     losses: str
     n_episodes: int
+    units: Units
     groups: tuple[Group, ...]
     all_runs: pl.DataFrame
     """Those that are not finished too."""
@@ -89,7 +94,8 @@ class Cell:
     @property
     def name(self) -> str:
         """A readable name, unique among the cells of a store."""
-        return f"{self.mdp} | {self.losses} | T = {self.n_episodes:,}"
+        units = f" | {self.units.name}" if self.units.in_rewards else ""
+        return f"{self.mdp} | {self.losses} | T = {self.n_episodes:,}{units}"
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -127,13 +133,14 @@ def paired_differences(first: Group, second: Group) -> dict[Replicate, float]:
 
 
 def cells_of(results: Results) -> list[Cell]:
-    """Every cell that has a finished run, sorted by MDP, losses and number of episodes."""
+    """Every cell that has a finished run, sorted by MDP, losses, number of episodes and units."""
     finished = results.finished
     if not len(finished):
         raise InvalidInput(f"runs: none of {len(results.runs)} is finished, nothing to show yet")
-    runs = results.runs.sort(*CELL, "learner", *REPLICATE)
+    runs = in_units(results.runs, ("regret",)).sort(*CELL, "learner", *REPLICATE)
+    names = finished.select("run", *CELL, *STEPS, "learner", *REPLICATE)
     points = (
-        results.curves.join(finished.select("run", *CELL, "learner", *REPLICATE), on="run")
+        in_units(results.curves.join(names, on="run"), SCALED)
         .sort(*CELL, "learner", *REPLICATE, "episodes")
         .partition_by(*CELL, "learner", as_dict=True, maintain_order=True)
     )
@@ -146,9 +153,27 @@ def cells_of(results: Results) -> list[Cell]:
             for (learner,), group in by_learner.items()
         )
         if groups:
-            mdp, losses, n_episodes = key
-            cells.append(Cell(mdp, losses, n_episodes, groups, all_runs))
+            mdp, losses, n_episodes, *units = key
+            cells.append(Cell(mdp, losses, n_episodes, Units(*units), groups, all_runs))
     return cells
+
+
+def in_units(frame: pl.DataFrame, scaled: Sequence[str]) -> pl.DataFrame:
+    """Totals and regrets in each row's own units.
+
+    ``frame`` has the columns of ``UNITS`` and ``STEPS``, the number of ``episodes`` and the totals
+    as losses; ``scaled`` are its columns with differences of losses.
+    """
+    low, high = pl.col("reward_low"), pl.col("reward_high")
+    steps = pl.col("episodes") * pl.col("reward_steps")
+    span = (high - low).fill_null(1.0)
+    totals = {
+        name: pl.when(low.is_null())
+        .then(pl.col(f"{name}_loss"))
+        .otherwise(total_reward(pl.col(f"{name}_loss"), steps, low, high))
+        for name in TOTALS
+    }
+    return frame.with_columns(*(pl.col(name) * span for name in scaled), **totals)
 
 
 def _group(learner: str, runs: pl.DataFrame, points: pl.DataFrame) -> Group:
@@ -175,20 +200,25 @@ def select_cell(
     mdp: str | None = None,
     losses: str | None = None,
     n_episodes: int | None = None,
+    units: str | None = None,
 ) -> Cell:
     """The one cell with these labels; a part of a label will do where no whole one fits."""
-    found = list(cells)
-    for column, wanted in (("mdp", mdp), ("losses", losses), ("n_episodes", n_episodes)):
+    found = [cell for cell in cells if n_episodes in (None, cell.n_episodes)]
+    labels: tuple[tuple[str | None, Callable[[Cell], str]], ...] = (
+        (mdp, lambda cell: cell.mdp),
+        (losses, lambda cell: cell.losses),
+        (units, lambda cell: cell.units.name),
+    )
+    for wanted, label in labels:
         if wanted is not None:
-            whole = [cell for cell in found if getattr(cell, column) == wanted]
-            part = [cell for cell in found if str(wanted) in str(getattr(cell, column))]
-            found = whole or (part if column != "n_episodes" else [])
+            whole = [cell for cell in found if label(cell) == wanted]
+            found = whole or [cell for cell in found if wanted in label(cell)]
     if len(found) == 1:
         return found[0]
     shown = found or cells
     names = "; ".join(cell.name for cell in shown[:6]) + ("; ..." if len(shown) > 6 else "")
     if found:
         raise InvalidInput(
-            f"cell: {len(found)} fit, choose by MDP, losses or number of episodes: {names}"
+            f"cell: {len(found)} fit, choose by MDP, losses, number of episodes or units: {names}"
         )
     raise InvalidInput(f"cell: none fits, there are: {names}")

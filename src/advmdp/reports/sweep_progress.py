@@ -18,6 +18,7 @@ from rich.progress import Progress as Bars
 
 from advmdp.play import Progress
 from advmdp.reports.console import duration, is_live
+from advmdp.reports.sheets import in_words
 
 HEARTBEAT_SECONDS = 30.0  # between lines about runs under way, where nothing can be redrawn
 
@@ -45,6 +46,7 @@ class _Count:
         self.n_runs = self.n_found = self.n_done = 0
         self.episodes_left = self.episodes_played = 0
         self.under_way: dict[str, Progress | None] = {}
+        self.rewards: dict[str, Any] = {}
 
     def begin(self, specs: Sequence[Any], n_finished: int) -> None:
         self.n_runs, self.n_found, self.n_done = len(specs), n_finished, n_finished
@@ -58,9 +60,20 @@ class _Count:
 
     def started(self, spec: Any) -> None:
         self.under_way[spec.id] = None
+        self.rewards[spec.id] = spec.rewards
 
     def progress(self, run: str, progress: Progress) -> None:
         self.under_way[run] = progress
+
+    def figures(self, run: str, progress: Progress) -> str:
+        """What to say about a run under way."""
+        parts = [
+            f"{progress.episodes_per_second:z,.0f} episodes/s",
+            _regret(progress.account.regret, self.rewards.get(run)),
+        ]
+        if progress.epoch is not None:
+            parts.append(f"epoch {progress.epoch}")
+        return ", ".join(parts)
 
     def finished(self, spec: Any, ended: Any) -> None:
         self.under_way.pop(spec.id, None)
@@ -104,7 +117,7 @@ class _Lines(_Count):
         if time.perf_counter() - self.spoke_at >= HEARTBEAT_SECONDS:
             for name, latest in self.under_way.items():
                 if latest is not None:
-                    self._line(f"{name}: {_figures(latest)}")
+                    self._line(f"{name}: {self.figures(name, latest)}")
 
     def finished(self, spec: Any, ended: Any) -> None:
         super().finished(spec, ended)
@@ -149,7 +162,9 @@ class _Live(_Count):
         super().progress(run, progress)
         if run in self._tasks:
             self._bars.update(
-                self._tasks[run], completed=progress.episodes, figures=_figures(progress)
+                self._tasks[run],
+                completed=progress.episodes,
+                figures=self.figures(run, progress),
             )
             self._bars.update(self._all, figures=self.time_left())
 
@@ -178,22 +193,33 @@ def _bars(console: Console) -> Bars:
 
 
 class _JSONLines:
-    """One JSON object a line; progress as often as it comes."""
+    """One JSON object a line; progress as often as it comes.
+
+    Regrets and losses are in losses; those in rewards, where a range is known, come beside them.
+    """
+
+    def __init__(self) -> None:
+        self._rewards: dict[str, Any] = {}
 
     def begin(self, specs: Sequence[Any], n_finished: int) -> None:
         _emit("begin", runs=len(specs), finished=n_finished)
 
     def started(self, spec: Any) -> None:
-        _emit("started", run=spec.id, n_episodes=spec.n_episodes)
+        self._rewards[spec.id] = spec.rewards
+        in_rewards = {"rewards": spec.rewards.model_dump()} if spec.rewards else {}
+        _emit("started", run=spec.id, n_episodes=spec.n_episodes, **in_rewards)
 
     def progress(self, run: str, progress: Progress) -> None:
+        rewards = self._rewards.get(run)
+        regret = progress.account.regret
         _emit(
             "progress",
             run=run,
             episodes=progress.episodes,
             episodes_per_second=progress.episodes_per_second,
-            regret=progress.account.regret,
+            regret=regret,
             epoch=progress.epoch,
+            **({"reward_regret": rewards.range.span * regret} if rewards else {}),
         )
 
     def finished(self, spec: Any, ended: Any) -> None:
@@ -216,21 +242,20 @@ def _emit(event: str, **fields: Any) -> None:
 
 
 def _losses(figures: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in figures.items() if isinstance(value, float)}
+    in_losses = {name: value for name, value in figures.items() if isinstance(value, float)}
+    return {**in_losses, **figures.get("rewards", {})}
 
 
-def _figures(progress: Progress) -> str:
-    parts = [
-        f"{progress.episodes_per_second:z,.0f} episodes/s",
-        f"regret {progress.account.regret:z,.0f}",
-    ]
-    if progress.epoch is not None:
-        parts.append(f"epoch {progress.epoch}")
-    return ", ".join(parts)
+def _regret(regret: float, rewards: Any) -> str:
+    """In rewards if the spec has a range."""
+    if rewards is None:
+        return f"regret {regret:z,.0f}"
+    return f"regret {in_words(rewards.range.span * regret)} {rewards.unit}"
 
 
 def _result(spec: Any, ended: Any) -> str:
     played = ended.played
     rate = (spec.n_episodes - played.resumed_at) / max(played.seconds, 1e-9)
     resumed = f", resumed after {played.resumed_at:,}" if played.resumed_at else ""
-    return f"regret {played.outcome.figures['regret']:z,.0f}, {rate:,.0f} episodes/s{resumed}"
+    regret = _regret(played.outcome.figures["regret"], spec.rewards)
+    return f"{regret}, {rate:,.0f} episodes/s{resumed}"

@@ -7,13 +7,25 @@ from rich.table import Table
 from rich.text import Text
 
 from advmdp.reports.rates import Family
-from advmdp.reports.sheets import Sheet, comparison_sheet, rate_sheet, summary_sheet
+from advmdp.reports.sheets import (
+    Sheet,
+    comparison_sheet,
+    rate_sheet,
+    reward_sheet,
+    summary_sheet,
+)
 from advmdp.reports.summary import Cell
 
 
 def summary_table(cell: Cell) -> Table:
     """The learners of a cell by their final regret."""
     return as_table(summary_sheet(cell), cell.name)
+
+
+def reward_table(cell: Cell) -> Table | None:
+    """What the learners of a cell earned; None where nothing is told in rewards."""
+    sheet = reward_sheet(cell)
+    return as_table(sheet, cell.name) if sheet else None
 
 
 def paired_table(cell: Cell) -> Table:
@@ -39,7 +51,8 @@ def as_table(sheet: Sheet, heading: str = "") -> Table:
     )
     for i, column in enumerate(sheet.columns):
         number = any(row.entries[i].value is not None for row in sheet.rows)
-        table.add_column(column, justify="right" if number else "left", no_wrap=number)
+        heading = column.replace(" (", "\n(")  # a unit goes below what it belongs to
+        table.add_column(heading, justify="right" if number else "left", no_wrap=number)
     for row in sheet.rows:
         table.add_row(*(Text(entry.text) for entry in row.entries))  # a label is no markup
     return table

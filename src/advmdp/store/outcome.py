@@ -5,14 +5,25 @@ from __future__ import annotations
 import hashlib
 import io
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from advmdp.evaluation.rewards import Rewards
 from advmdp.evaluation.run import Run
 
 TERMS = ("error", "bias1", "reg", "bias2")
 LOSS_CURVES = ("regret", "expected_loss", "realised_loss", "best_loss")
+REWARD_CURVES = ("reward_regret", "expected_reward", "realised_reward", "best_reward")
+"""The same in rewards, in the same order."""
+
+
+class Range(Protocol):
+    """What a spec says about rewards."""
+
+    @property
+    def range(self) -> Rewards:
+        """From losses to rewards."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +34,11 @@ class Outcome:
     figures: dict[str, Any]
 
 
-def outcome_of(run: Run) -> Outcome:
-    """The part of a ``Run`` that is kept."""
+def outcome_of(run: Run, rewards: Range | None = None, steps: int | None = None) -> Outcome:
+    """The part of a ``Run`` that is kept; with ``rewards``, its figures in rewards too.
+
+    ``steps`` of every episode earn a reward.
+    """
     curves: dict[str, NDArray[Any] | None] = {"episodes": run.episodes}
     curves |= {name: getattr(run, name) for name in LOSS_CURVES}
     curves |= {
@@ -35,6 +49,14 @@ def outcome_of(run: Run) -> Outcome:
     figures: dict[str, Any] = {name: float(getattr(run, name)[-1]) for name in LOSS_CURVES}
     figures["epoch_starts"] = None if run.epoch_starts is None else run.epoch_starts.tolist()
     figures["solver"] = None if run.solver is None else asdict(run.solver)
+    if rewards is not None:
+        told = rewards.range.report(run, steps)
+        values = (told.regret, told.expected_reward, told.realised_reward, told.best_reward)
+        final = (float(curve[-1]) for curve in values)
+        figures["rewards"] = {
+            "reward_steps": len(run.best.policy) if steps is None else steps,
+            **dict(zip(REWARD_CURVES, final, strict=True)),
+        }
     return Outcome(curves, figures)
 
 

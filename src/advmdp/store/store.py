@@ -221,12 +221,17 @@ class Store:
 
     def curves(self, runs: Any = None) -> pl.DataFrame:
         """One row per run and checkpoint, of the finished runs or of those named."""
-        from advmdp.store.frames import curves_frame
+        from advmdp.store.frames import curves_frame, runs_frame
 
         wanted = None if runs is None else set(runs)
-        finished = (m["run"] for m in self.manifests() if m["status"] == manifests.FINISHED)
-        folders = [self.path / "runs" / run for run in finished if wanted is None or run in wanted]
-        return curves_frame(self._whole(folders))
+        kept = [
+            manifest
+            for manifest in self.manifests()
+            if manifest["status"] == manifests.FINISHED
+            and (wanted is None or manifest["run"] in wanted)
+        ]
+        folders = [self.path / "runs" / manifest["run"] for manifest in kept]
+        return curves_frame(self._whole(folders), runs_frame(kept))
 
     def _whole(self, folders: list[Path]) -> Iterator[Path]:
         for folder in folders:

@@ -28,6 +28,9 @@ class LayeredMDP:
         Optional pair table of mean losses in [0, 1] that makes the MDP a known benchmark; the
         constructors of ``advmdp.world.families`` provide it.  Nothing uses it unasked: hand it to
         a loss process, for instance ``Stochastic(mdp.natural_loss)``.
+    opening
+        1 if layer 0 does no more than draw where an episode begins (see ``time_expand``), else 0.
+        An opening has no loss and earns no reward.
 
     Attributes
     ----------
@@ -43,11 +46,17 @@ class LayeredMDP:
     """
 
     def __init__(
-        self, layout: Layout, transitions: Any, *, natural_loss: Any | None = None
+        self,
+        layout: Layout,
+        transitions: Any,
+        *,
+        natural_loss: Any | None = None,
+        opening: int = 0,
     ) -> None:
         if not isinstance(layout, Layout):
             raise InvalidInput(f"layout: give an advmdp Layout, not {type(layout).__name__}")
         self.layout = layout
+        self.opening = opening
         self.flat = _checked_rows(layout, transitions)
         self.flat.flags.writeable = False
         self.natural_loss: Table | None = None
@@ -55,6 +64,11 @@ class LayeredMDP:
             flat_loss = unit_pairs(layout, natural_loss, "natural_loss")
             flat_loss.flags.writeable = False
             self.natural_loss = layout.pairs(flat_loss)
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of an episode that have a loss: all layers but an opening."""
+        return self.layout.n_layers - self.opening
 
     @property
     def transitions(self) -> Table:

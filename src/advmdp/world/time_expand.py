@@ -20,6 +20,7 @@ def on_map(
     *,
     per_action: bool = False,
     shared_rows: Sequence[Any] | None = None,
+    opening: int = 0,
 ) -> LayeredMDP:
     """The MDP that declares, for every state, the successors that some action can lead to.
 
@@ -32,7 +33,7 @@ def on_map(
     if not per_action:
         possible = [np.broadcast_to(m.any(axis=1, keepdims=True), m.shape) for m in possible]
     layout = Layout(sizes, transitions[0].shape[1], possible, shared_rows)
-    return LayeredMDP(layout, transitions, natural_loss=natural_loss)
+    return LayeredMDP(layout, transitions, natural_loss=natural_loss, opening=opening)
 
 
 def time_expand(
@@ -92,7 +93,8 @@ def time_expand(
         raise InvalidInput("pooled: the transition changes over time; leave pooled=False")
     pools = stationary_pools(n_places, n_actions, horizon)
     places = _start_distribution(start, n_places)
-    if np.count_nonzero(places) == 1:
+    opening = int(np.count_nonzero(places) > 1)
+    if not opening:
         transitions[0] = transitions[0][places != 0.0]
         pools[0] = pools[0][places != 0.0]
         if costs is not None:
@@ -103,7 +105,9 @@ def time_expand(
         if costs is not None:
             costs.insert(0, np.zeros((1, n_actions)))
     shared_rows = pools if pooled else None
-    return on_map(transitions, costs, per_action=per_action, shared_rows=shared_rows)
+    return on_map(
+        transitions, costs, per_action=per_action, shared_rows=shared_rows, opening=opening
+    )
 
 
 def stationary_pools(n_places: int, n_actions: int, horizon: int) -> list[NDArray[np.int64]]:
