@@ -72,10 +72,10 @@ def careful_box(
     log_scale = 0.5 * (below + above)
     for j in range(size):
         work[begin + j] = math.exp(min(work[begin + j] + log_scale, 700.0))
-    c = box_scale(begin, size, work, rows, 1.0)
+    c, free, _, _ = box_scale(begin, size, work, rows, 1.0)
     if not (0.0 < c < math.inf):
         c = 1.0
-    free, _, _ = clip_box(begin, size, work, group, rows, c)
+    clip_box(begin, size, work, group, rows, c)
     return log_scale + math.log(c), free
 
 

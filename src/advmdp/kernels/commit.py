@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .dual import CONSTANT, IMPLICIT, POOLED, WRITTEN, Dual, Measure, weigh_row
+from .dual import CONSTANT, IMPLICIT, POOLED, WRITTEN, Dual, Measure
 from .flow import forward
 from .graph import (
     Graph,
@@ -15,10 +15,10 @@ from .graph import (
     n_layers,
     row_begin,
     row_dot_and_low,
-    row_scale,
     row_size,
     row_tilt,
 )
+from .passes import sum_and_low
 from .pool import note_tightness, widest_tilt
 from .rows import BOX, TransitionSet
 from .signed import TINY, from_log, linear, logarithm
@@ -55,15 +55,12 @@ def commit_row(graph: Graph, r: int, x: int, measure: Measure, dual: Dual) -> No
             dual.scale[r] = 1.0 / growth
             dual.share[r] = linear(measure.policy[r]) * growth / dual.total[x]
             dual.holding[r] = IMPLICIT
-        if tiny == 0:
-            row_tilt(graph, r, dual.tilt, dual.scale[r], measure.chance)
+        if tiny == 0.0:
+            row_tilt(graph, r, measure.chance, dual.tilt, dual.scale[r], measure.chance)
             return
-        weigh_row(graph, r, measure.chance, dual.tilt, dual.work)
-        row_scale(graph, r, dual.work, dual.scale[r], dual.work)
-    tiny = 0
-    for j in range(size):
-        tiny += dual.work[begin + j] < TINY
-    if tiny > 0:
+        row_tilt(graph, r, measure.chance, dual.tilt, dual.scale[r], dual.work)
+    _, low = sum_and_low(dual.work, begin, size, TINY)
+    if low > 0.0:
         commit_tiny(graph, r, measure, dual)
     for j in range(size):
         measure.chance[begin + j] = dual.work[begin + j]

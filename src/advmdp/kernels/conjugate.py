@@ -13,6 +13,7 @@ from typing import NamedTuple
 from .dual import Dual, Measure
 from .evaluation import curvature_times
 from .graph import Floats, Graph, layer_begin, layer_end, n_layers
+from .passes import inner
 from .targets import kernel
 
 EMPTY = 1e-290  # a state with less flow than this takes no part
@@ -80,9 +81,7 @@ def conjugate_direction(
         curvature_times(
             graph, measure, dual, vectors.search, vectors.product, vectors.tilted, vectors.sums
         )
-        curvature = 0.0
-        for x in range(n):
-            curvature += vectors.search[x] * vectors.product[x]
+        curvature = inner(vectors.search, 0, vectors.product, 0, n)
         if not (curvature > 0.0):
             return step
         length = square / curvature

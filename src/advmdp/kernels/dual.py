@@ -32,6 +32,7 @@ from .graph import (
     row_begin,
     row_dot,
     row_size,
+    row_tilt,
     successor_of,
 )
 from .rows import (
@@ -126,20 +127,6 @@ def stays_free(graph: Graph, r: int, chance: Floats, dual: Dual, rows: Transitio
     return outside == 0
 
 
-@leaf
-def weigh_row(graph: Graph, r: int, table: Floats, vector: Floats, out: Floats) -> None:
-    """Write ``table * vector[successor]`` to ``out``."""
-    begin = row_begin(graph, r)
-    size = row_size(graph, r)
-    if is_scattered(graph, r):
-        for j in range(size):
-            out[begin + j] = linear(table[begin + j]) * vector[successor_of(graph, r, j)]
-    else:
-        first = int64(graph.first[r])
-        for j in range(size):
-            out[begin + j] = linear(table[begin + j]) * vector[first + j]
-
-
 @kernel
 def log_weigh_row(graph: Graph, r: int, table: Floats, beta: Floats, out: Floats) -> None:
     """Write ``ln table + beta[successor]`` to ``out``."""
@@ -210,15 +197,15 @@ def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual:
         dual.scale[r] = 1.0 / total
         if kind == BOX and stays_free(graph, r, measure.chance, dual, rows):
             return total
-    weigh_row(graph, r, measure.chance, dual.tilt, dual.work)
+    row_tilt(graph, r, measure.chance, dual.tilt, 1.0, dual.work)
     if kind == BOX:
-        c = box_scale(begin, size, dual.work, rows, dual.scale[r])
+        c, free, bend, far = box_scale(begin, size, dual.work, rows, dual.scale[r])
         if not (SMALLEST < c < LARGEST):
             return -1.0
         dual.scale[r] = c
-        free, bend, far = clip_box(begin, size, dual.work, dual.group, rows, c)
+        clip_box(begin, size, dual.work, dual.group, rows, c)
         set_groups(dual, r, math.log(c), free, 0.0, 0.0)
-        if far == 0:
+        if far == 0.0:
             dual.gain[r] = bend - dual.log_scale[2 * r]
             return math.exp(dual.gain[r])
     else:

@@ -31,7 +31,8 @@ from .graph import (
     row_size,
     successor_of,
 )
-from .pool import sift_layer
+from .passes import group_sums
+from .pool import line_dot_and_add, sift_layer
 from .rows import SIMPLEX, TransitionSet
 from .signed import linear, logarithm
 from .state_floor import no_floor, push_flows, raise_states
@@ -47,7 +48,7 @@ def sweep_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dua
         if not (dual.tilt[x] > SMALLEST):
             return math.nan
         factor = linear(measure.mass[x]) / dual.tilt[x]
-        total = row_dot_and_add(pool.lines, x, pool.table, dual.tilt, factor, dual.free_sum)
+        total = line_dot_and_add(pool, x, dual.tilt, factor, dual.free_sum)
         pool.lead[x] = factor
         pool.mass[x] = factor * total
         stop = (x + 1) * graph.n_actions if pool.others[x] > 0 else 0
@@ -171,39 +172,39 @@ def evaluate(
 
 
 @leaf
+def own_part(group: int, value: float, one: float, two: float) -> float:
+    """How far an entry's value is from the mean of its group; clipped entries have none."""
+    centre = one if group == 1 else two
+    return value - centre if group > 0 else 0.0
+
+
+@leaf
 def written_row_times(
     graph: Graph, r: int, dual: Dual, vector: Floats, here: float, out: Floats
 ) -> float:
     """The part of a written row in ``curvature_times``; returns what it takes from its state."""
     begin = row_begin(graph, r)
     size = row_size(graph, r)
-    gather(graph, r, vector, dual.near)
-    dot = 0.0
-    first = 0.0
-    second = 0.0
-    for j in range(size):
-        value = dual.work[begin + j] * dual.near[j]
-        dot += value
-        first += value if dual.group[begin + j] == 1 else 0.0
-        second += value if dual.group[begin + j] == 2 else 0.0
-    if first != 0.0:
-        first /= dual.group_mass[2 * r]
-    if second != 0.0:
-        second /= dual.group_mass[2 * r + 1]
+    near = int64(graph.first[r])
+    if is_scattered(graph, r):
+        gather(graph, r, vector, dual.near)
+        dot, one, two = group_sums(dual.work, begin, dual.near, 0, dual.group, begin, size)
+    else:
+        dot, one, two = group_sums(dual.work, begin, vector, near, dual.group, begin, size)
+    if one != 0.0:
+        one /= dual.group_mass[2 * r]
+    if two != 0.0:
+        two /= dual.group_mass[2 * r + 1]
     m = dual.row_mass[r]
     excess = dot - here
-    for j in range(size):
-        group = dual.group[begin + j]
-        centre = first if group == 1 else second
-        part = excess + (dual.near[j] - centre if group > 0 else 0.0)
-        dual.near[j] = m * dual.work[begin + j] * part
     if is_scattered(graph, r):
         for j in range(size):
-            out[successor_of(graph, r, j)] += dual.near[j]
+            part = excess + own_part(dual.group[begin + j], dual.near[j], one, two)
+            out[successor_of(graph, r, j)] += m * dual.work[begin + j] * part
     else:
-        first_state = int64(graph.first[r])
         for j in range(size):
-            out[first_state + j] += dual.near[j]
+            part = excess + own_part(dual.group[begin + j], vector[near + j], one, two)
+            out[near + j] += m * dual.work[begin + j] * part
     return m * excess
 
 
@@ -232,7 +233,7 @@ def curvature_times(
             moves = dual.lift[x] == 0.0  # a state held up by a floor ignores its own beta
             here = mean + (v[x] if moves else 0.0)
             lead = pool.lead[x]
-            dot = row_dot_and_add(pool.lines, x, pool.table, tilted, lead * here, sums)
+            dot = line_dot_and_add(pool, x, tilted, lead * here, sums)
             if moves:
                 out[x] -= lead * dot - pool.mass[x] * here
             if pool.others[x] == 0:

@@ -18,14 +18,16 @@ every row is looked at in every evaluation.
 
 from __future__ import annotations
 
-from .dual import IMPLICIT, LARGEST, POOLED, SMALLEST, WRITTEN, Dual, Measure, stays_free
-from .graph import Floats, Graph, layer_begin, layer_end, place, row_begin, row_dot, row_size
+from .dual import IMPLICIT, LARGEST, POOLED, SMALLEST, WRITTEN, Dual, Measure, Pool, stays_free
+from .graph import Floats, Graph, int64, layer_begin, layer_end, place, row_begin, row_dot, row_size
+from .passes import crowded, inner, tightness
 from .rows import BOX, SIMPLEX, TransitionSet
 from .signed import linear
 from .targets import kernel, leaf
 
 UNKNOWN = 2.0  # tightness of a row that has to be looked at
-ROOMS = (1.2, 1.02)  # factors that are tried to find out how tight a row is
+AT_A_BOUND = 1.0 - 1e-9
+ROOMY = 1.2  # with more room than this factor it does not matter how much
 ROUNDING = 1e-12  # of a product of scale and tilt, generously
 
 
@@ -59,6 +61,17 @@ def fill_line(graph: Graph, x: int, measure: Measure, rows: TransitionSet, dual:
             dual.pool.table[line + j] += weight * linear(measure.chance[begin + j])
     dual.pool.others[x] = others
     dual.pool.tight[x] = tight
+
+
+@leaf
+def line_dot_and_add(pool: Pool, x: int, vector: Floats, factor: float, out: Floats) -> float:
+    """``row_dot_and_add`` for the line of a state, which has no negative entries."""
+    begin = row_begin(pool.lines, x)
+    size = row_size(pool.lines, x)
+    first = int64(pool.lines.first[x])
+    for j in range(size):
+        out[first + j] += factor * pool.table[begin + j]
+    return inner(pool.table, begin, vector, first, size)
 
 
 @kernel
@@ -100,23 +113,13 @@ def sift_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dual
 
 
 @leaf
-def has_room(graph: Graph, r: int, chance: Floats, rows: TransitionSet, factor: float) -> bool:
-    """Whether a row keeps to its box when its entries move by a factor up or down."""
+def row_tightness(graph: Graph, r: int, chance: Floats, rows: TransitionSet) -> float:
+    """At least one over the factor by which a box row may move; more than one if it is outside."""
     begin = row_begin(graph, r)
-    outside = 0
-    for j in range(row_size(graph, r)):
-        e = begin + j
-        outside += (chance[e] < factor * rows.lower[e]) | (factor * chance[e] > rows.upper[e])
-    return outside == 0
-
-
-@leaf
-def measure_tightness(graph: Graph, r: int, chance: Floats, rows: TransitionSet) -> float:
-    """A bound on the tightness of a box row, without a division for every entry."""
-    for factor in ROOMS:
-        if has_room(graph, r, chance, rows, factor):
-            return 1.0 / factor
-    return UNKNOWN
+    size = row_size(graph, r)
+    if crowded(chance, begin, rows.lower, begin, rows.upper, begin, size, ROOMY) == 0.0:
+        return 1.0 / ROOMY  # true of most rows, and found out without a division
+    return tightness(chance, begin, rows.lower, begin, rows.upper, begin, size)
 
 
 @leaf
@@ -127,7 +130,7 @@ def note_tightness(
     if dual.holding[r] != WRITTEN and dual.tight[r] * widest <= 1.0:
         dual.tight[r] *= widest
     else:
-        dual.tight[r] = measure_tightness(graph, r, measure.chance, rows)
+        dual.tight[r] = row_tightness(graph, r, measure.chance, rows)
         if dual.tight[r] * widest <= 1.0:
             dual.holding[r] = IMPLICIT
 
@@ -140,8 +143,6 @@ def note_all_rows(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dua
         dual.scale[r] = 1.0
         dual.tight[r] = UNKNOWN
         if rows.kind[r] == BOX:
-            dual.tight[r] = measure_tightness(graph, r, measure.chance, rows)
-            if dual.tight[r] == UNKNOWN and not has_room(
-                graph, r, measure.chance, rows, 1.0 + 1e-9
-            ):
+            dual.tight[r] = row_tightness(graph, r, measure.chance, rows)
+            if dual.tight[r] > AT_A_BOUND:
                 dual.holding[r] = WRITTEN

@@ -30,8 +30,12 @@ from .pool import fill_pool
 from .rows import TransitionSet
 from .targets import kernel
 
-FLOW_TOLERANCE = 1e-12  # of |inflow - outflow|, with layers summing to one
-NEARLY = 0.3 * FLOW_TOLERANCE  # what a linear system may leave
+# Of |inflow - outflow|, with layers summing to one.  What is committed conserves flow to rounding
+# in any case: the residual r says how good the dual solution is, and the duality gap is about r^2.
+# With a floor under the states it is about r, since these then miss the floor by that much.
+FLOW_TOLERANCE = 1e-10
+FLOORED_TOLERANCE = 1e-12
+NEARLY = 0.3  # of the tolerance: what a linear system may leave
 RELATIVE_TOLERANCE = 1e-7  # of the same, against the state's own flow
 NEGLIGIBLE = 1e-200  # states with less flow are not asked for relative accuracy
 FAR = 10.0  # ratio of inflow and outflow beyond which a state is scaled, not Newton-stepped
@@ -114,7 +118,12 @@ def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
 
 @kernel
 def newton_direction(
-    graph: Graph, measure: Measure, solver: Solver, wide: bool | None, factored: bool
+    graph: Graph,
+    measure: Measure,
+    solver: Solver,
+    wide: bool | None,
+    factored: bool,
+    nearly: float,
 ) -> None:
     """-Hessian^{-1} gradient; blocks that are factored already are used as they are."""
     vectors = solver.vectors
@@ -126,7 +135,7 @@ def newton_direction(
         solve_blocks(graph, vectors.gradient, blocks.diagonal, blocks.coupling, vectors.direction)
     else:
         solver.report[PRODUCTS] += conjugate_direction(
-            graph, measure, solver.dual, vectors, NEARLY, 500
+            graph, measure, solver.dual, vectors, nearly, 500
         )
 
 
@@ -166,6 +175,8 @@ def project(
     step = 1.0
     scaled = False
     trust_newton = True
+    tolerance = FLOORED_TOLERANCE if rows.least > 0.0 else FLOW_TOLERANCE
+    nearly = NEARLY * tolerance
     factored_at = 0.0  # the flow residual where the blocks were factored
     while report[EVALUATIONS] < 20 * max_iterations and report[ITERATIONS] < max_iterations:
         # one trial: an evaluation at  base + step * direction  (the first one is at zero)
@@ -188,7 +199,7 @@ def project(
         value = trial
         solver.figures[RESIDUAL] = absolute
         solver.figures[VALUE] = value
-        if absolute <= FLOW_TOLERANCE and relative <= RELATIVE_TOLERANCE:
+        if absolute <= tolerance and relative <= RELATIVE_TOLERANCE:
             solver.figures[GAP] = commit(graph, measure, rows, dual)
             return True
         report[ITERATIONS] += 1
@@ -200,8 +211,8 @@ def project(
         else:
             # A step that took the residual from f to a moved the Hessian by about a / f of itself:
             # with the blocks of before, the next one leaves a^2 / f.
-            again = absolute * absolute <= NEARLY * factored_at
-            newton_direction(graph, measure, solver, wide, again)
+            again = absolute * absolute <= nearly * factored_at
+            newton_direction(graph, measure, solver, wide, again, nearly)
             factored_at = 0.0 if again else absolute
         slope = 0.0
         longest = 0.0

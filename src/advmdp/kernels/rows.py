@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .graph import Floats, place
+from .passes import clip_bend, clip_sum
 from .targets import kernel, leaf
 
 Marks = NDArray[np.uint8]
@@ -30,7 +31,6 @@ FIXED = 3  # p is what it is: a known transition
 
 ROUNDING = 2e-15  # of a row sum
 MAX_PASSES = 200
-NEAR = 0.05  # largest s for which six terms of the series in ``clip_box`` reach rounding
 
 
 class TransitionSet(NamedTuple):
@@ -61,71 +61,74 @@ def next_kink(
 
 
 @leaf
-def box_scale(begin: int, size: int, work: Floats, rows: TransitionSet, start: float) -> float:
-    """The c with  sum_j clip(c w_j, lower_j, upper_j) = 1;  0 or inf when floats cannot hold it.
+def following_scale(
+    begin: int,
+    size: int,
+    work: Floats,
+    rows: TransitionSet,
+    c: float,
+    missing: float,
+    slope: float,
+    below: float,
+    above: float,
+) -> float:
+    """Where ``box_scale`` looks next, inside its bracket; NaN when no float lies there."""
+    following = c + missing / slope if slope > 0.0 else -1.0
+    if not (below < following < above):
+        # just beyond the kink, where the entry that comes free gives a slope
+        kink = next_kink(begin, size, work, rows, c, missing > 0.0)
+        following = kink * (1.0 + 1e-12) if missing > 0.0 else kink * (1.0 - 1e-12)
+    if not (below < following < above):
+        following = 0.5 * (below + above)
+    return following if below < following < above else math.nan
+
+
+@leaf
+def box_scale(
+    begin: int, size: int, work: Floats, rows: TransitionSet, start: float
+) -> tuple[float, float, float, float]:
+    """The c with  sum_j clip(c w_j, lower_j, upper_j) = 1;  inf when floats cannot hold it.
 
     The sum is monotone and piecewise linear in c: Newton is exact once the clipped entries are
-    right (1 to 3 passes); where it leaves the bracket, c jumps to the next kink instead.
+    right (1 to 3 passes); where it leaves the bracket, c jumps to the next kink instead.  Returns
+    c, the mass of the free entries, and the two things that ``clip_bend`` says of the clipped ones.
     """
-    begin = place(begin)
     c = start
     below = 0.0
     above = math.inf
+    total, slope = clip_sum(work, begin, rows.lower, begin, rows.upper, begin, size, c)
     for _ in range(MAX_PASSES):
-        total = 0.0
-        slope = 0.0
-        for j in range(size):
-            w = work[begin + j]
-            value = c * w
-            clipped = min(max(value, rows.lower[begin + j]), rows.upper[begin + j])
-            total += clipped
-            slope += w if value == clipped else 0.0
         missing = 1.0 - total
-        if abs(missing) <= ROUNDING:
-            return c
-        if missing > 0.0:
-            below = c
-        else:
-            above = c
-        following = c + missing / slope if slope > 0.0 else -1.0
-        if not (below < following < above):
-            # just beyond the kink, where the entry that comes free gives a slope
-            kink = next_kink(begin, size, work, rows, c, missing > 0.0)
-            following = kink * (1.0 + 1e-12) if missing > 0.0 else kink * (1.0 - 1e-12)
-        if not (below < following < above):
-            following = 0.5 * (below + above)
-        if not (below < following < above):
-            return c if abs(missing) <= 1e-12 else math.inf
-        c = following
-    return math.inf
+        settled = abs(missing) <= ROUNDING
+        if not settled:
+            if missing > 0.0:
+                below = c
+            else:
+                above = c
+            following = following_scale(begin, size, work, rows, c, missing, slope, below, above)
+            if following == following:
+                c = following
+            elif abs(missing) <= 1e-12:
+                settled = True
+            else:
+                break
+        total, slope, bend, far = clip_bend(
+            work, begin, rows.lower, begin, rows.upper, begin, size, c
+        )
+        if settled or abs(1.0 - total) <= ROUNDING:
+            return c, c * slope, bend, far
+    return math.inf, 0.0, 0.0, 0.0
 
 
 @leaf
 def clip_box(
     begin: int, size: int, work: Floats, group: Marks, rows: TransitionSet, c: float
-) -> tuple[float, float, int]:
-    """Turn w into p_beta = clip(c w).
-
-    Returns the mass of the free entries (group 1), the sum over the clipped ones of p ln(c w / p),
-    and how many of these are too far from their bounds for that sum to be right.  The logarithm is
-    the series of  ln((1 + s) / (1 - s)) = 2 s (1 + s^2 / 3 + s^4 / 5 + ...),  here to rounding: it
-    becomes vector instructions, and it is exactly zero on free entries.
-    """
+) -> None:
+    """Turn w into p_beta = clip(c w); its free entries are group 1."""
     begin = place(begin)
-    free = 0.0
-    bend = 0.0
-    far = 0
     for j in range(size):
         e = begin + j
         value = c * work[e]
         clipped = min(max(value, rows.lower[e]), rows.upper[e])
-        is_free = value == clipped
-        group[e] = is_free
+        group[e] = value == clipped
         work[e] = clipped
-        free += clipped if is_free else 0.0
-        s = (value - clipped) / max(value + clipped, 1e-300)
-        far += abs(s) > NEAR
-        t = s * s
-        series = 1.0 + t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9 + t * (1 / 11)))))
-        bend += clipped * (2.0 * s * series)
-    return free, bend, far

@@ -78,6 +78,13 @@ def _compile(function: F, *, inline: bool) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
+def compiles_for_cpu() -> bool:
+    """Whether kernels become machine code of this machine's processor."""
+    from numba.core import config
+
+    return __package__ != CUDA_PACKAGE and not config.DISABLE_JIT
+
+
 def machine_code(compiled: F, *arguments: object) -> F:
     """What ``compiled`` runs for arguments of exactly these types.
 

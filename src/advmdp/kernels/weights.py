@@ -15,6 +15,7 @@ from .graph import (
     row_scale,
     row_size,
 )
+from .passes import sum_and_low
 from .pool import note_all_rows
 from .projection import Solver, project
 from .rows import FIXED, TransitionSet
@@ -28,15 +29,9 @@ LARGE = 1e150
 @leaf
 def row_total(graph: Graph, r: int, weights: Floats) -> float:
     """The sum of a row, or -1 when it, or a share of it, is better held as a logarithm."""
-    begin = row_begin(graph, r)
-    total = 0.0
-    small = 0  # counted, because a minimum would not become vector instructions
-    for j in range(row_size(graph, r)):
-        value = weights[begin + j]
-        total += value
-        small += value < ORDINARY
+    total, small = sum_and_low(weights, row_begin(graph, r), row_size(graph, r), ORDINARY)
     # a weight that is not a number spoils the total, so it does not pass either
-    return total if small == 0 and total < LARGE else -1.0
+    return total if small == 0.0 and total < LARGE else -1.0
 
 
 @leaf
