@@ -65,10 +65,11 @@ def load() -> float | None:
 
 @dataclass(frozen=True)
 class Timing:
-    """Wall-clock seconds, and whether another process got in the way."""
+    """Wall-clock seconds, whether another process got in the way, and processor seconds."""
 
     wall: float
     noisy: bool
+    cpu: float
 
 
 def stopwatch(action: Callable[[], T]) -> tuple[Timing, T]:
@@ -76,7 +77,7 @@ def stopwatch(action: Callable[[], T]) -> tuple[Timing, T]:
     cpu, wall = time.process_time(), time.perf_counter()
     answer = action()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return Timing(wall, wall > SHORTEST and wall > DISTURBED * cpu), answer
+    return Timing(wall, wall > SHORTEST and wall > DISTURBED * cpu, cpu), answer
 
 
 def best_of(action: Callable[[], object], repeats: int = 3) -> Timing:
@@ -97,7 +98,8 @@ def calm(action: Callable[[], T], tries: int = 3) -> tuple[Timing, T]:
 def median_of(timings: list[Timing]) -> Timing:
     """The median; noisy when more than half of the timings were."""
     noisy = sum(timing.noisy for timing in timings) * 2 > len(timings)
-    return Timing(median(timing.wall for timing in timings), noisy)
+    wall, cpu = (median(times) for times in zip(*((t.wall, t.cpu) for t in timings), strict=True))
+    return Timing(wall, noisy, cpu)
 
 
 def rotating(actions: Sequence[Callable[[], object]], rounds: int) -> list[Timing]:

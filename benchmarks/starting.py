@@ -36,7 +36,7 @@ def start(code: str, cache: str | None = None) -> Timing:
     cpu, wall = _cpu_of_children(), time.perf_counter()
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
     wall, cpu = time.perf_counter() - wall, _cpu_of_children() - cpu
-    return Timing(wall, wall > DISTURBED * cpu)
+    return Timing(wall, wall > DISTURBED * cpu, cpu)
 
 
 def median_start(code: str, cache: str | None = None) -> Timing:
