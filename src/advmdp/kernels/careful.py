@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from .graph import Floats
-from .rows import Marks, TransitionSet, box_scale, clip_box
+from .rows import ROUNDING, Marks, TransitionSet
 from .targets import kernel
 
 HALVINGS = 110
@@ -72,10 +72,26 @@ def careful_box(
     log_scale = 0.5 * (below + above)
     for j in range(size):
         work[begin + j] = math.exp(min(work[begin + j] + log_scale, 700.0))
-    c, free, _, _ = box_scale(begin, size, work, rows, 1.0)
-    if not (0.0 < c < math.inf):
-        c = 1.0
-    clip_box(begin, size, work, group, rows, c)
+    c = 1.0  # but for the rounding of the exponentials
+    for _ in range(HALVINGS):
+        total = 0.0
+        slope = 0.0
+        for j in range(size):
+            e = begin + j
+            clipped = min(max(c * work[e], rows.lower[e]), rows.upper[e])
+            total += clipped
+            slope += work[e] if c * work[e] == clipped else 0.0
+        missing = 1.0 - total
+        if abs(missing) <= ROUNDING or not (0.0 < c + missing / max(slope, 1e-300) < 2.0):
+            break
+        c += missing / slope
+    free = 0.0
+    for j in range(size):
+        e = begin + j
+        value = c * work[e]
+        work[e] = min(max(value, rows.lower[e]), rows.upper[e])
+        group[e] = value == work[e]
+        free += work[e] if group[e] == 1 else 0.0
     return log_scale + math.log(c), free
 
 

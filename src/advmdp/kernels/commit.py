@@ -9,7 +9,6 @@ from .flow import forward
 from .graph import (
     Graph,
     gather,
-    int64,
     layer_begin,
     layer_end,
     n_layers,
@@ -18,6 +17,7 @@ from .graph import (
     row_size,
     row_tilt,
 )
+from .indices import int64
 from .passes import sum_and_low
 from .pool import note_tightness, widest_tilt
 from .rows import BOX, TransitionSet

@@ -62,19 +62,23 @@ def conjugate_direction(
     """direction = -Hessian^{-1} gradient, nearly; returns the steps taken.
 
     A Newton step leaves an error of the order of its own square, so the linear system is solved
-    to ``size * min(size, 0.1)`` and no further, and never below ``floor``.
+    to ``size * min(4 size, 0.1)`` and no further (where rows meet their bounds the step leaves more
+    than that anyway), and never below ``floor`` in every state's flow.
     """
     n = vectors.gradient.shape[0]
     for x in range(n):
         vectors.direction[x] = 0.0
         vectors.residual[x] = -vectors.gradient[x]
     remove_gauge(graph, dual, vectors.residual)
+    widest = EMPTY
     for x in range(n):
         flow = dual.inflow[x] + dual.outflow[x]
+        if 0 < x < n - 1:
+            widest = max(widest, flow)
         vectors.easing[x] = 1.0 / flow if flow > EMPTY else 0.0
         vectors.search[x] = vectors.easing[x] * vectors.residual[x]
     square = preconditioned_norm(vectors.easing, vectors.residual)
-    target = max(square * min(square, 0.01), floor * floor)
+    target = max(square * min(16.0 * square, 0.01), floor * floor / widest)
     for step in range(max_steps):
         if not (square > target):
             return step

@@ -27,7 +27,6 @@ from .graph import (
     Floats,
     Graph,
     gather,
-    int64,
     is_scattered,
     row_begin,
     row_dot,
@@ -35,6 +34,7 @@ from .graph import (
     row_tilt,
     successor_of,
 )
+from .indices import int64
 from .rows import (
     BALL,
     BOX,
@@ -42,8 +42,8 @@ from .rows import (
     SIMPLEX,
     Marks,
     TransitionSet,
-    box_scale,
-    clip_box,
+    mark_free,
+    solve_box,
 )
 from .signed import linear, logarithm
 from .targets import kernel, leaf
@@ -197,18 +197,26 @@ def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual:
         dual.scale[r] = 1.0 / total
         if kind == BOX and stays_free(graph, r, measure.chance, dual, rows):
             return total
-    row_tilt(graph, r, measure.chance, dual.tilt, 1.0, dual.work)
     if kind == BOX:
-        c, free, bend, far = box_scale(begin, size, dual.work, rows, dual.scale[r])
+        chance = measure.chance
+        start = dual.scale[r]
+        if is_scattered(graph, r):
+            gather(graph, r, dual.tilt, dual.near)
+            found = solve_box(begin, size, chance, dual.near, 0, rows, start, dual.work)
+        else:
+            first = int64(graph.first[r])
+            found = solve_box(begin, size, chance, dual.tilt, first, rows, start, dual.work)
+        c, free, bend, far = found
         if not (SMALLEST < c < LARGEST):
             return -1.0
         dual.scale[r] = c
-        clip_box(begin, size, dual.work, dual.group, rows, c)
+        mark_free(begin, size, dual.work, dual.group, rows)
         set_groups(dual, r, math.log(c), free, 0.0, 0.0)
         if far == 0.0:
             dual.gain[r] = bend - dual.log_scale[2 * r]
             return math.exp(dual.gain[r])
     else:
+        row_tilt(graph, r, measure.chance, dual.tilt, 1.0, dual.work)
         half = 0.5 * rows.width[r]
         floor = rows.slack[r]
         a = dual.scale[r]

@@ -19,7 +19,6 @@ from .graph import (
     Floats,
     Graph,
     gather,
-    int64,
     is_scattered,
     layer_begin,
     layer_end,
@@ -31,7 +30,8 @@ from .graph import (
     row_size,
     successor_of,
 )
-from .passes import group_sums
+from .indices import int64
+from .passes import group_sums, inner
 from .pool import line_dot_and_add, sift_layer
 from .rows import SIMPLEX, TransitionSet
 from .signed import linear, logarithm
@@ -201,10 +201,14 @@ def written_row_times(
         for j in range(size):
             part = excess + own_part(dual.group[begin + j], dual.near[j], one, two)
             out[successor_of(graph, r, j)] += m * dual.work[begin + j] * part
-    else:
+    elif dual.group_mass[2 * r + 1] > 0.0:
         for j in range(size):
             part = excess + own_part(dual.group[begin + j], vector[near + j], one, two)
             out[near + j] += m * dual.work[begin + j] * part
+    else:  # the rows of a box have one group
+        for j in range(size):
+            own = vector[near + j] - one if dual.group[begin + j] > 0 else 0.0
+            out[near + j] += m * dual.work[begin + j] * (excess + own)
     return m * excess
 
 
@@ -224,11 +228,10 @@ def curvature_times(
         sums[x] = 0.0
         tilted[x] = dual.tilt[x] * v[x]
     for k in range(n_layers(graph)):
-        mean = 0.0
-        for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
-            mean += dual.inflow[x] * v[x]
-        for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            mean -= dual.mobile[x] * v[x]
+        begin = layer_begin(graph, k)
+        end = layer_end(graph, k)  # where the next layer begins
+        mean = inner(dual.inflow, end, v, end, layer_end(graph, k + 1) - end)
+        mean -= inner(dual.mobile, begin, v, begin, end - begin)
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             moves = dual.lift[x] == 0.0  # a state held up by a floor ignores its own beta
             here = mean + (v[x] if moves else 0.0)

@@ -19,7 +19,8 @@ import math
 from typing import NamedTuple
 
 from .dual import Measure
-from .graph import Floats, Graph, int64
+from .graph import Floats, Graph
+from .indices import int64
 from .pool import UNKNOWN
 from .projection import Solver, project
 from .rows import TransitionSet

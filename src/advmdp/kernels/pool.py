@@ -18,9 +18,11 @@ every row is looked at in every evaluation.
 
 from __future__ import annotations
 
+from .box_passes import crowded, tightness
 from .dual import IMPLICIT, LARGEST, POOLED, SMALLEST, WRITTEN, Dual, Measure, Pool, stays_free
-from .graph import Floats, Graph, int64, layer_begin, layer_end, place, row_begin, row_dot, row_size
-from .passes import crowded, inner, tightness
+from .graph import Floats, Graph, layer_begin, layer_end, row_begin, row_dot, row_size
+from .indices import int64, place
+from .passes import dot_and_add, scale
 from .rows import BOX, SIMPLEX, TransitionSet
 from .signed import linear
 from .targets import kernel, leaf
@@ -45,10 +47,9 @@ def fill_line(graph: Graph, x: int, measure: Measure, rows: TransitionSet, dual:
     """C(x, .) of the rows that are marked as pooled."""
     line = place(row_begin(dual.pool.lines, x))
     width = row_size(dual.pool.lines, x)
-    for j in range(width):
-        dual.pool.table[line + j] = 0.0
     others = 0
     tight = 0.0
+    n_pooled = 0
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
         if dual.holding[r] != POOLED:
             others += 1
@@ -57,21 +58,26 @@ def fill_line(graph: Graph, x: int, measure: Measure, rows: TransitionSet, dual:
             tight = max(tight, dual.tight[r])
         weight = linear(measure.policy[r])
         begin = place(row_begin(graph, r))
+        if n_pooled == 0:
+            scale(measure.chance, begin, dual.pool.table, line, width, weight)
+        else:
+            for j in range(width):
+                dual.pool.table[line + j] += weight * linear(measure.chance[begin + j])
+        n_pooled += 1
+    if n_pooled == 0:
         for j in range(width):
-            dual.pool.table[line + j] += weight * linear(measure.chance[begin + j])
+            dual.pool.table[line + j] = 0.0
     dual.pool.others[x] = others
     dual.pool.tight[x] = tight
 
 
 @leaf
 def line_dot_and_add(pool: Pool, x: int, vector: Floats, factor: float, out: Floats) -> float:
-    """``row_dot_and_add`` for the line of a state, which has no negative entries."""
+    """``row_dot_and_add`` for the line of a state."""
     begin = row_begin(pool.lines, x)
     size = row_size(pool.lines, x)
     first = int64(pool.lines.first[x])
-    for j in range(size):
-        out[first + j] += factor * pool.table[begin + j]
-    return inner(pool.table, begin, vector, first, size)
+    return dot_and_add(pool.table, begin, vector, first, size, factor, out)
 
 
 @kernel

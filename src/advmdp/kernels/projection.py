@@ -70,21 +70,18 @@ class Solver(NamedTuple):
 def measure_imbalance(dual: Dual, gradient: Floats) -> tuple[float, float, float]:
     """The gradient, and its worst entry: absolute, relative to the flow, as a logarithm."""
     absolute = 0.0
-    relative = 0.0
-    ratio = 0.0
+    share = 1.0  # the worst of smaller flow / larger flow
     n = gradient.shape[0]
     for x in range(1, n - 1):
         difference = dual.inflow[x] - dual.outflow[x]
         gradient[x] = difference
         absolute = max(absolute, abs(difference))
-        low = min(dual.inflow[x], dual.outflow[x])
         high = max(dual.inflow[x], dual.outflow[x])
         if high > NEGLIGIBLE:
-            relative = max(relative, abs(difference) / high)
-            ratio = max(ratio, high / max(low, 1e-300))
+            share = min(share, min(dual.inflow[x], dual.outflow[x]) / high)
     gradient[0] = 0.0
     gradient[n - 1] = 0.0
-    return absolute, relative, ratio
+    return absolute, 1.0 - share, 1.0 / max(share, 1e-300)
 
 
 @kernel

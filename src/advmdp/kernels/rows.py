@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .graph import Floats, place
-from .passes import clip_bend, clip_sum
+from .box_passes import clip_bend, clip_sum
+from .graph import Floats
+from .indices import place
 from .targets import kernel, leaf
 
 Marks = NDArray[np.uint8]
@@ -46,13 +47,21 @@ class TransitionSet(NamedTuple):
 
 @kernel
 def next_kink(
-    begin: int, size: int, work: Floats, rows: TransitionSet, c: float, up: bool
+    begin: int,
+    size: int,
+    chance: Floats,
+    vector: Floats,
+    first: int,
+    rows: TransitionSet,
+    c: float,
+    up: bool,
 ) -> float:
     """The next value of c at which some clipped entry comes free."""
     begin = place(begin)
+    first = place(first)
     kink = math.inf if up else 0.0
     for j in range(size):
-        w = work[begin + j]
+        w = max(chance[begin + j], 0.0) * vector[first + j]
         if up and c * w < rows.lower[begin + j]:
             kink = min(kink, rows.lower[begin + j] / w)
         elif not up and c * w > rows.upper[begin + j]:
@@ -61,42 +70,29 @@ def next_kink(
 
 
 @leaf
-def following_scale(
+def solve_box(
     begin: int,
     size: int,
-    work: Floats,
+    chance: Floats,
+    vector: Floats,
+    first: int,
     rows: TransitionSet,
-    c: float,
-    missing: float,
-    slope: float,
-    below: float,
-    above: float,
-) -> float:
-    """Where ``box_scale`` looks next, inside its bracket; NaN when no float lies there."""
-    following = c + missing / slope if slope > 0.0 else -1.0
-    if not (below < following < above):
-        # just beyond the kink, where the entry that comes free gives a slope
-        kink = next_kink(begin, size, work, rows, c, missing > 0.0)
-        following = kink * (1.0 + 1e-12) if missing > 0.0 else kink * (1.0 - 1e-12)
-    if not (below < following < above):
-        following = 0.5 * (below + above)
-    return following if below < following < above else math.nan
-
-
-@leaf
-def box_scale(
-    begin: int, size: int, work: Floats, rows: TransitionSet, start: float
+    start: float,
+    out: Floats,
 ) -> tuple[float, float, float, float]:
-    """The c with  sum_j clip(c w_j, lower_j, upper_j) = 1;  inf when floats cannot hold it.
+    """p_beta = clip(c w) with the c for which it sums to one;  inf when floats cannot hold that.
 
-    The sum is monotone and piecewise linear in c: Newton is exact once the clipped entries are
-    right (1 to 3 passes); where it leaves the bracket, c jumps to the next kink instead.  Returns
-    c, the mass of the free entries, and the two things that ``clip_bend`` says of the clipped ones.
+    Here  w = chance * vector.  The sum is monotone and piecewise linear in c: Newton is exact once
+    the clipped entries are right (1 to 3 passes); where it leaves the bracket, c jumps to the next
+    kink instead.  Returns c, the mass of the free entries, and what ``clip_bend`` says of the
+    clipped ones.
     """
+    lower = rows.lower
+    upper = rows.upper
     c = start
     below = 0.0
     above = math.inf
-    total, slope = clip_sum(work, begin, rows.lower, begin, rows.upper, begin, size, c)
+    total, slope = clip_sum(chance, begin, vector, first, lower, begin, upper, begin, size, c)
     for _ in range(MAX_PASSES):
         missing = 1.0 - total
         settled = abs(missing) <= ROUNDING
@@ -105,15 +101,22 @@ def box_scale(
                 below = c
             else:
                 above = c
-            following = following_scale(begin, size, work, rows, c, missing, slope, below, above)
-            if following == following:
+            following = c + missing / slope if slope > 0.0 else -1.0
+            if not (below < following < above):
+                # just beyond the kink, where the entry that comes free gives a slope
+                up = missing > 0.0
+                kink = next_kink(begin, size, chance, vector, first, rows, c, up)
+                following = kink * (1.0 + 1e-12) if up else kink * (1.0 - 1e-12)
+            if not (below < following < above):
+                following = 0.5 * (below + above)
+            if below < following < above:
                 c = following
             elif abs(missing) <= 1e-12:
-                settled = True
+                settled = True  # no float lies between
             else:
                 break
         total, slope, bend, far = clip_bend(
-            work, begin, rows.lower, begin, rows.upper, begin, size, c
+            chance, begin, vector, first, lower, begin, upper, begin, out, begin, size, c
         )
         if settled or abs(1.0 - total) <= ROUNDING:
             return c, c * slope, bend, far
@@ -121,14 +124,14 @@ def box_scale(
 
 
 @leaf
-def clip_box(
-    begin: int, size: int, work: Floats, group: Marks, rows: TransitionSet, c: float
-) -> None:
-    """Turn w into p_beta = clip(c w); its free entries are group 1."""
+def mark_free(begin: int, size: int, work: Floats, group: Marks, rows: TransitionSet) -> None:
+    """Group 1 of a box row: what lies between the bounds.
+
+    Nothing is ever clipped to 0 or 1: an entry too small for floats is free, and keeps a logarithm.
+    """
     begin = place(begin)
     for j in range(size):
         e = begin + j
-        value = c * work[e]
-        clipped = min(max(value, rows.lower[e]), rows.upper[e])
-        group[e] = value == clipped
-        work[e] = clipped
+        above = (work[e] > rows.lower[e]) | (rows.lower[e] <= 0.0)
+        below = (work[e] < rows.upper[e]) | (rows.upper[e] >= 1.0)
+        group[e] = above & below

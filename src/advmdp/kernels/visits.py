@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .graph import Floats, Graph, Index, int64, is_scattered, row_begin, row_size, successor_of
+from .graph import Floats, Graph, Index, is_scattered, row_begin, row_size, successor_of
+from .indices import int64
 from .rows import BALL, BOX, SIMPLEX, Marks, TransitionSet
 from .targets import kernel
 

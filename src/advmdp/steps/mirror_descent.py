@@ -9,8 +9,7 @@ feasible, and its duality gap says how far from optimal it can be.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +25,7 @@ from advmdp.steps.workspace import is_wide, new_measure, new_solver
 _MACHINE_CODE: dict[bool | None, Callable[..., tuple[bool, float]]] = {}
 
 
-@dataclass(frozen=True)
-class Projection:
+class Projection(NamedTuple):
     """A certified projection."""
 
     occupancy: Table
