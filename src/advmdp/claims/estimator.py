@@ -54,7 +54,7 @@ class Effort(NamedTuple):
     n_replicates: int
 
 
-QUICK = Effort((10**3, 10**4, 10**5), 5, 8)
+QUICK = Effort((10**3, 10**4, 10**5), 5, 6)
 FULL = Effort((10**3, 3 * 10**3, 10**4, 3 * 10**4, 10**5), 7, 32)
 
 
