@@ -54,9 +54,32 @@ def test_what_is_spread_can_fail_and_be_cut() -> None:
     before = set(mp.active_children())
     with pytest.raises(KeyboardInterrupt):
         spread(time.sleep, [0.0, 600.0], workers=2, heard=cut)
-    for child in set(mp.active_children()) - before:
-        child.join(30)
-        assert not child.is_alive()  # nobody waits for the sleeper
+    until(lambda: set(mp.active_children()) <= before)  # nobody waits for the sleeper
+
+
+SLEEPERS = """
+from advmdp.claims.aside import spread
+leave_a_mark = "open(str(__import__('os').getpid()), 'w').close()"
+spread(eval, [f"{leave_a_mark} or __import__('time').sleep(600)"] * 2, workers=2)
+"""
+
+
+def test_a_killed_command_leaves_no_process_behind(tmp_path: Path) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", SLEEPERS], cwd=tmp_path)
+    until(lambda: len(list(tmp_path.iterdir())) == 2)
+    children = [int(file.name) for file in tmp_path.iterdir()]
+    parent.kill()
+    parent.wait()
+    until(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+
+
+def until(condition) -> None:  # type: ignore[no-untyped-def]
+    """Wait for it; a minute is far more than it takes."""
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
 
 
 # ------------------------------------------------------------------ engines

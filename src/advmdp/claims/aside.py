@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
 from advmdp.experiments.engines import as_workers_should_start
+from advmdp.experiments.worker import leave_with_parent
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -22,7 +23,7 @@ def spread(
     """``function`` of every item, in the order of the items; ``heard`` is told each as it comes.
 
     With one worker, or one item, all is done here.  Otherwise the processes are started with spawn,
-    one thread each, and killed if this one is interrupted: they hold nothing.
+    one thread each, and killed if this one is interrupted or killed: they hold nothing.
 
     >>> spread(abs, [-2, 3], workers=1)
     [2, 3]
@@ -34,7 +35,11 @@ def spread(
             heard(results[-1])
         return results
     before = set(mp.active_children())
-    pool = ProcessPoolExecutor(min(workers, len(items)), mp_context=mp.get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        min(workers, len(items)),
+        mp_context=mp.get_context("spawn"),
+        initializer=leave_with_parent,
+    )
     try:
         with as_workers_should_start():
             futures = [pool.submit(function, item) for item in items]

@@ -68,12 +68,12 @@ def plan_table(planned: dict[str, Part]) -> Table:
     """The claims with stored runs, for a terminal."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("claim", no_wrap=True)
-    for name in ("runs", "shared", "in store", "episodes left", "on one core"):
-        table.add_column(name, justify="right")
+    for name in ("runs", "shared", "in store", "to play", "on one core"):
+        table.add_column(name, justify="right", no_wrap=True)
     for name, part in planned.items():
         if part.stored:
             counts = (f"{count:,}" for count in (part.runs, part.shared, part.finished))
-            left = f"{part.episodes / 1e6:,.1f} million"
+            left = f"{part.episodes / 1e6:,.1f} M"
             table.add_row(name, *counts, left, duration(part.seconds))
     return table
 
