@@ -21,12 +21,14 @@ from advmdp.claims.aside import spread
 from advmdp.claims.catalogue import CLAIMS, Claim, runs_of
 from advmdp.claims.designs import Effort, Gaps, all_specs
 from advmdp.claims.lab import Lab
+from advmdp.claims.verify import verify
 from advmdp.cli import main, verifying
 from advmdp.experiments import batches
-from advmdp.experiments.engines import InlineEngine
+from advmdp.experiments.engines import Ended, InlineEngine
 from advmdp.experiments.execute import Saving
 from advmdp.experiments.spec import RunSpec
 from advmdp.store import Store
+from tests.claims.test_verify import finding
 from tests.experiments.sweeps import one_run, play_here
 
 SHORT = Effort((40, 80), (40, 80), Gaps(2, 1), n_replicates=2, n_rivals=2)
@@ -250,3 +252,23 @@ def test_the_efforts_can_be_made_into_runs() -> None:
     theorem = CLAIMS["regret-over-episodes"].runs
     assert theorem is not None
     assert set(theorem(True)) <= set(theorem(False))
+
+
+def test_a_run_that_fails_costs_its_own_claims_only(tmp_path: Path) -> None:
+    class Refusing(InlineEngine):
+        def poll(self, on_progress):  # type: ignore[no-untyped-def]
+            if self._waiting and self._waiting[-1].n_episodes == 30:
+                return [Ended(self._waiting.pop(), reason="refused")]
+            return super().poll(on_progress)
+
+    good, bad = [one_run(n_episodes=20)], [one_run(n_episodes=30)]
+
+    def claim(specs: list[RunSpec]) -> Claim:
+        return Claim(lambda lab: finding(runs=[len(lab.play(specs)[0])]), lambda quick: specs)
+
+    said: list[str] = []
+    store = Store(tmp_path / "s", create=True)
+    lab = Lab(store, say=said.append, engine=lambda path: Refusing(path, Saving()))
+    found = verify(lab, claims={"good": claim(good), "bad": claim(bad)})
+    assert (list(found), found["good"].runs) == (["good"], [1])
+    assert f"bad: not measured: verify: {bad[0].id} could not be played: refused" in said

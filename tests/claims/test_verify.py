@@ -12,7 +12,7 @@ import pytest
 from advmdp.claims import verify as verifying
 from advmdp.claims.catalogue import Claim
 from advmdp.claims.finding import Finding
-from advmdp.claims.lab import Lab
+from advmdp.claims.lab import Incomplete, Lab
 from advmdp.claims.table import findings_table, summary_line
 from advmdp.cli import main
 from advmdp.errors import InvalidInput
@@ -81,6 +81,19 @@ def test_the_exit_code_counts_failures(tmp_path, claims, monkeypatch, capsys) ->
     assert main(["verify", "--store", "s", "--claim", "first", "--claim", "third", "-q"]) == 0
     assert main(["verify", "--store", "s", "--claim", "second", "--figures", "f", "-q"]) == 1
     assert Path("f/second.svg").read_text().startswith("<?xml")
+
+
+def test_a_claim_without_its_runs_is_left_out(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    def incomplete(lab: Lab) -> Finding:
+        raise Incomplete("verify: run-7 could not be played: no certified projection")
+
+    claims["second"] = Claim(incomplete, runs=lambda quick: [])
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "--store", "s"]) == 2  # the fourth fails, the second has no verdict
+    shown = capsys.readouterr()
+    assert "second: not measured: verify: run-7 could not be played" in shown.out
+    assert "3 claims: 1 hold, 1 fail, 1 vacuous" in shown.out
+    assert shown.err == "not measured: second; advmdp ls s has the reasons\n"
 
 
 def test_json_lines(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 from advmdp.claims.aside import spread
 from advmdp.claims.catalogue import CLAIMS, Claim, runs_of
 from advmdp.claims.finding import Finding
-from advmdp.claims.lab import Lab
+from advmdp.claims.lab import Incomplete, Lab
 from advmdp.errors import InvalidInput
 from advmdp.experiments.catalogue import nearest
 from advmdp.reports.files import checked_path, replacing
@@ -46,9 +47,11 @@ def verify(lab: Lab, names: Sequence[str] = (), claims: Claims = CLAIMS) -> Find
 
     The stored runs of all claims are played as one list, so that no worker waits for the end of a
     claim; then the claims without stored runs are measured side by side, and the others judged.
+    A claim is left out, and the lab told why, if one of its runs cannot be played.
     """
     wanted = checked_names(names, claims)
-    lab.prepare(runs_of((claims[name] for name in wanted), quick=lab.quick))
+    with suppress(Incomplete):  # the claims that need what is missing will say so
+        lab.prepare(runs_of((claims[name] for name in wanted), quick=lab.quick))
     measured: dict[str, Finding] = {}
 
     def heard(result: _Measured) -> None:
@@ -62,8 +65,11 @@ def verify(lab: Lab, names: Sequence[str] = (), claims: Claims = CLAIMS) -> Find
     )
     for name in wanted:
         if name not in measured:
-            heard(_measure(lab, (name, claims[name].measure)))
-    return {name: measured[name] for name in wanted}
+            try:
+                heard(_measure(lab, (name, claims[name].measure)))
+            except Incomplete as problem:
+                lab.say(f"{name}: not measured: {problem}")
+    return {name: measured[name] for name in wanted if name in measured}
 
 
 class _Measured(NamedTuple):

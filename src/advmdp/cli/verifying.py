@@ -39,7 +39,7 @@ def verify(
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
 ) -> None:
-    """Measure the claims of the paper; the exit code is the number of claims that fail.
+    """Measure the claims of the paper; the exit code counts those that fail or have no verdict.
 
     Stored runs are not played twice, and a cut command goes on where it was; the claims about
     lemmas, a few minutes of the whole, are measured anew. With --engine cuda the runs that are many
@@ -70,8 +70,13 @@ def verify(
     finally:
         detach_log(handler)
     _tell(findings, lab, output, figures, as_json)
-    if n_failures(findings):
-        raise typer.Exit(n_failures(findings))
+    missing = [name for name in names if name not in findings]
+    if missing:
+        typer.echo(
+            f"not measured: {', '.join(missing)}; advmdp ls {store} has the reasons", err=True
+        )
+    if n_failures(findings) or missing:
+        raise typer.Exit(n_failures(findings) + len(missing))
 
 
 def _engines(name: str, workers: int | None) -> dict[str, Any]:
