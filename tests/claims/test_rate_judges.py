@@ -96,6 +96,7 @@ def test_a_square_root_holds_and_its_exponent_is_told() -> None:
     assert found.data["uob-reps"]["exponent"].estimate == pytest.approx(0.5, abs=0.01)
     assert len(found.runs) == len(set(found.runs)) == 5 * 7 * (4 + 2 * 6)
     assert "0.50 [" in found.measured
+    assert "rivals in the first 5 of the MDPs, up to T = 10,000" in found.instances
 
 
 @pytest.mark.parametrize(("law", "verdict"), [(0.55, "holds"), (0.75, "fails"), (1.0, "fails")])

@@ -56,7 +56,7 @@ class Effort(NamedTuple):
 
 
 DECADES = (10**3, 10**4, 10**5, 10**6, 10**7)
-QUICK = Effort(DECADES[:4], DECADES[:4], Gaps(4, 1), n_replicates=4, n_rivals=4)
+QUICK = Effort(DECADES[:4], DECADES[:4], Gaps(4, 1), n_replicates=4, n_rivals=3)
 FULL = Effort(DECADES, DECADES, Gaps(4, 1), n_replicates=8, n_rivals=4)
 
 

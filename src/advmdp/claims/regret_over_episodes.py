@@ -98,7 +98,7 @@ def judge(designs: Mapping[str, Design], runs: pl.DataFrame) -> Finding:
             "actions and in the places), with parameters set for each T; its exponent in T; its "
             "ratio to the theorem's bound with constant 1"
         ),
-        instances=_instances(designs[SUBJECT]),
+        instances=_instances(designs),
         measured=(
             f"exponent {interval_text(own['exponent'])} over all T, "
             f"{interval_text(own['last decade'])} over the last decade; largest regret "
@@ -148,12 +148,14 @@ def _verdict(
     return "holds"
 
 
-def _instances(design: Design) -> str:
-    n, _, n_gaps = design.shape
-    horizons = [spec.n_episodes for spec in design[0, :, 0]]
+def _instances(designs: Mapping[str, Design]) -> str:
+    n, _, n_gaps = designs[SUBJECT].shape
+    horizons = [spec.n_episodes for spec in designs[SUBJECT][0, :, 0]]
+    rival = designs[next(iter(RIVALS))]
     return (
         f"{n} random MDPs, layers 1,3,3,1, 2 actions; T from {horizons[0]:,} to {horizons[-1]:,}; "
-        f"{n_gaps} coin-flip losses at each T; seeds: replicates 0 to {n - 1} of seed 0"
+        f"{n_gaps} coin-flip losses at each T; seeds: replicates 0 to {n - 1} of seed 0; rivals in "
+        f"the first {len(rival)} of the MDPs, up to T = {rival[0, -1, 0].n_episodes:,}"
     )
 
 

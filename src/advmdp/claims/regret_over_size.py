@@ -41,7 +41,7 @@ class Effort(NamedTuple):
     """The widest layer, and the most actions."""
 
 
-QUICK = Effort(30_000, Gaps(3, 1), 4, 12, 16)
+QUICK = Effort(20_000, Gaps(3, 1), 4, 12, 16)
 FULL = Effort(100_000, Gaps(3, 1), 8, 24, 32)
 KNOWN = "o-reps-bandit"
 BOUNDS_RATIO = {"|X|": 0.5, "|A|": 0.0, "L": 0.5}
