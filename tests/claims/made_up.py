@@ -61,7 +61,8 @@ def curves_frame(
 class InlineLab(Lab):
     """No processes: for runs of a moment."""
 
-    def play(self, specs: Sequence[RunSpec]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    workers: int = 1
+
+    def prepare(self, specs: Sequence[RunSpec]) -> None:
         summary = run_all(specs, self.store, InlineEngine(self.store.path, Saving()))
         assert summary.complete, summary.failures
-        return super().play(specs)

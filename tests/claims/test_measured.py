@@ -25,12 +25,12 @@ from advmdp.experiments.build import build
 from advmdp.store import Store
 from tests.claims.made_up import InlineLab
 
-SHORT = Effort((40, 80), (40, 80), Gaps(2, 1), 2)
+SHORT = Effort((40, 80), (40, 80), Gaps(2, 1), 2, 2)
 CLAIMS: dict[str, Callable[[InlineLab], Finding]] = {
     "four-terms": lambda lab: four_terms.measure(lab, SHORT),
     "regret-over-episodes": lambda lab: regret_over_episodes.measure(lab, SHORT),
     "regret-over-size": lambda lab: regret_over_size.measure(
-        lab, regret_over_size.Effort(40, Gaps(1, 1), 2, 4)
+        lab, regret_over_size.Effort(40, Gaps(1, 1), 2, 3, 4)
     ),
     "tighter-set": lambda lab: tighter_set.measure(lab, tighter_set.Effort(60, (2, 3), 2, 2)),
     "estimator": lambda lab: estimator.measure(lab, estimator.Effort((40, 80), 2, 2)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,19 @@ def test_holds() -> None:
 
 def test_notices_a_projection_onto_another_set() -> None:
     assert projection_dual.examine(TINY, rng(), solve=loose).verdict == "fails"
+
+
+def test_sets_that_bind_nowhere_are_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the projection is a formula, and comparing it says nothing about the set."""
+    take = projection_dual._from_a_run
+
+    def wide(layout: am.Layout, generator: np.random.Generator) -> projection_dual._Case:
+        case, ones = take(layout, generator), np.ones(layout.n_entries)
+        return replace(case, box=am.BoxSet(layout, 0.0 * ones, ones), width=ones)
+
+    monkeypatch.setattr(projection_dual, "_from_a_run", wide)
+    finding = projection_dual.examine(TINY, rng())
+    assert (finding.verdict, finding.data["clipped"]) == ("vacuous", 0.0)
 
 
 def test_without_solvers_the_first_order_condition_still_notices(

@@ -24,7 +24,7 @@ from advmdp.experiments.spec import RunSpec
 from advmdp.layout import Layout
 from tests.claims.made_up import curves_frame, gap_of, luck, runs_frame
 
-EFFORT = Effort((10**3, 10**4, 10**5, 10**6), (10**3, 10**4), Gaps(5, 2), 5)
+EFFORT = Effort((10**3, 10**4, 10**5, 10**6), (10**3, 10**4), Gaps(5, 2), 5, 5)
 
 
 def power(constant: float, exponent: float):  # type: ignore[no-untyped-def]
@@ -77,7 +77,7 @@ def test_gaps_go_from_a_constant_to_the_root_of_the_horizon() -> None:
     for T in (10**3, 10**6):
         grid = gap_grid(T, 5)
         assert (grid[0], len(grid)) == (0.5, 5)
-        assert grid[-1] == pytest.approx(T**-0.5, rel=1e-4)
+        assert grid[-1] == pytest.approx(4.0 * T**-0.5, rel=1e-4)
     parts = [losses["means"] for losses in Gaps(5, 2).losses(1000)]
     assert parts == ["gap"] * 5 + ["place"] * 2
 
@@ -86,7 +86,7 @@ def test_gaps_go_from_a_constant_to_the_root_of_the_horizon() -> None:
 
 
 def over_episodes(regret, effort: Effort = EFFORT) -> Finding:  # type: ignore[no-untyped-def]
-    designs = regret_over_episodes.subjects(effort)
+    designs = regret_over_episodes.designs(effort)
     return regret_over_episodes.judge(designs, runs_frame(designs.values(), regret))
 
 
@@ -96,6 +96,7 @@ def test_a_square_root_holds_and_its_exponent_is_told() -> None:
     assert found.data["uob-reps"]["exponent"].estimate == pytest.approx(0.5, abs=0.01)
     assert len(found.runs) == len(set(found.runs)) == 5 * 7 * (4 + 2 * 6)
     assert "0.50 [" in found.measured
+    assert "rivals in the first 5 of the MDPs, up to T = 10,000" in found.instances
 
 
 @pytest.mark.parametrize(("law", "verdict"), [(0.55, "holds"), (0.75, "fails"), (1.0, "fails")])
@@ -114,9 +115,9 @@ def test_regret_above_the_bound_fails_however_slowly_it_grows() -> None:
 
 
 def test_short_runs_and_wide_intervals_are_vacuous() -> None:
-    short = Effort((100, 1000), (100,), Gaps(2, 1), 3)
+    short = Effort((100, 1000), (100,), Gaps(2, 1), 3, 3)
     assert over_episodes(power(1.0, 0.5), short).verdict == "vacuous"
-    designs = regret_over_episodes.subjects(EFFORT)
+    designs = regret_over_episodes.designs(EFFORT)
     noisy = runs_frame(designs.values(), power(10.0, 0.5), noise=0.6)
     assert regret_over_episodes.judge(designs, noisy).verdict == "vacuous"
     negative = over_episodes(lambda spec: -spec.n_episodes)  # a learner that follows the losses
@@ -186,7 +187,9 @@ def test_an_order_may_be_exceeded_but_not_outgrown() -> None:
 
 
 def test_terms_of_short_runs_are_vacuous() -> None:
-    assert four(shares(0.1, 0.1, 0.1, 0.1), Effort((1, 2), (), Gaps(2, 1), 3)).verdict == "vacuous"
+    assert (
+        four(shares(0.1, 0.1, 0.1, 0.1), Effort((1, 2), (), Gaps(2, 1), 3, 3)).verdict == "vacuous"
+    )
 
 
 def test_chance_of_the_worst_cell() -> None:
@@ -199,14 +202,23 @@ def test_chance_of_the_worst_cell() -> None:
 # ------------------------------------------------------------------ sizes, and full information
 
 
-def over_size(growth, known=lambda at: 10.0) -> Finding:  # type: ignore[no-untyped-def]
-    designs = regret_over_size.subjects(regret_over_size.Effort(10**5, Gaps(2, 1), 4, 16))
+def over_size(growth, known=lambda at: 10.0, noise: float = 0.01) -> Finding:  # type: ignore[no-untyped-def]
+    designs = regret_over_size.designs(regret_over_size.Effort(10**5, Gaps(2, 1), 4, 6, 16))
 
     def regret(spec: RunSpec) -> float:
         law = growth if spec.learner.name == "uob-reps" else known
         return float(law(layout_of(spec.mdp.parameters)))
 
-    return regret_over_size.judge(designs, runs_frame(designs.values(), regret))
+    return regret_over_size.judge(designs, runs_frame(designs.values(), regret, noise))
+
+
+def test_more_replicates_where_actions_grow() -> None:
+    designs = regret_over_size.designs(regret_over_size.Effort(100, Gaps(2, 1), 4, 6, 16))
+    assert {name: len(designs["uob-reps", name]) for name in ("|X|", "|A|", "L")} == {
+        "|X|": 4,
+        "|A|": 6,
+        "L": 4,
+    }
 
 
 def test_growth_with_the_size() -> None:
@@ -218,6 +230,9 @@ def test_growth_with_the_size() -> None:
     assert ratios["L"].estimate == pytest.approx(0.5, abs=0.05)
     assert over_size(lambda at: at.n_states**1.5).verdict == "fails"
     assert over_size(lambda at: at.n_actions * 10.0).verdict == "fails"
+    assert over_size(lambda at: 100 * at.n_actions**0.15).verdict == "holds"  # within the room
+    assert over_size(lambda at: 100 * at.n_actions**0.4).verdict == "fails"
+    assert over_size(lambda at: 100 * at.n_actions**0.15, noise=0.5).verdict == "vacuous"
     # What O-REPS suffers from as well is not the price of an unknown transition.
     both = over_size(lambda at: at.n_actions * 10.0, known=lambda at: at.n_actions * 5.0)
     assert both.verdict == "holds"

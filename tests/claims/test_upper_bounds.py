@@ -10,7 +10,7 @@ import pytest
 import advmdp as am
 from advmdp.claims import oracles, upper_bounds
 from advmdp.layout import Layout, Table
-from tests.claims.broken import HeavyStart, rng
+from tests.claims.broken import HeavyStart, WideSets, rng
 from tests.reference.linear_programs import upper_occupancy_lp
 
 TINY = upper_bounds.Size(1, 10, 1, 300)
@@ -32,6 +32,12 @@ def test_notices_bounds_that_are_too_small() -> None:
 
 def test_notices_an_iterate_above_the_bound() -> None:
     assert upper_bounds.examine(TINY, rng(), make=HeavyStart).verdict == "fails"
+
+
+def test_sets_that_never_lose_the_truth_are_vacuous() -> None:
+    """Where P is in every set nothing shows that q_t <= u_t could have failed."""
+    finding = upper_bounds.examine(TINY, rng(), make=WideSets)
+    assert (finding.verdict, finding.data["lost"]) == ("vacuous", 0.0)
 
 
 def test_says_so_without_the_solvers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from advmdp.claims import verify as verifying
+from advmdp.claims.catalogue import Claim
 from advmdp.claims.finding import Finding
-from advmdp.claims.lab import Lab
+from advmdp.claims.lab import Incomplete, Lab
 from advmdp.claims.table import findings_table, summary_line
 from advmdp.cli import main
 from advmdp.errors import InvalidInput
@@ -44,7 +45,10 @@ VERDICTS = {"first": "holds", "second": "fails", "third": "vacuous", "fourth": "
 
 @pytest.fixture
 def claims(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    made = {name: (lambda lab, v=v: finding(v)) for name, v in VERDICTS.items()}
+    made = {
+        name: Claim(lambda lab, v=v: finding(v), runs=lambda quick: [])
+        for name, v in VERDICTS.items()
+    }
     monkeypatch.setattr(verifying, "CLAIMS", made)
     monkeypatch.setattr(verifying.verify, "__defaults__", ((), made))
     monkeypatch.setattr(verifying.checked_names, "__defaults__", (made,))
@@ -56,8 +60,8 @@ def test_claims_are_measured_in_the_order_of_the_paper(tmp_path: Path, claims) -
     lab = Lab(Store(tmp_path / "store", create=True), say=said.append)
     found = verifying.verify(lab, ["third", "first"])
     assert list(found) == ["first", "third"]
-    assert said[0] == "[1/2] first"
-    assert said[1].startswith("[1/2] first: holds (")
+    assert said[0].startswith("[1/2] first: holds (")
+    assert said[1].startswith("[2/2] third: vacuous (")
     assert list(verifying.verify(lab)) == list(VERDICTS)
     with pytest.raises(InvalidInput, match="claim: there is no 'frst'; did you mean 'first'"):
         verifying.verify(lab, ["frst"])
@@ -77,6 +81,19 @@ def test_the_exit_code_counts_failures(tmp_path, claims, monkeypatch, capsys) ->
     assert main(["verify", "--store", "s", "--claim", "first", "--claim", "third", "-q"]) == 0
     assert main(["verify", "--store", "s", "--claim", "second", "--figures", "f", "-q"]) == 1
     assert Path("f/second.svg").read_text().startswith("<?xml")
+
+
+def test_a_claim_without_its_runs_is_left_out(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    def incomplete(lab: Lab) -> Finding:
+        raise Incomplete("verify: run-7 could not be played: no certified projection")
+
+    claims["second"] = Claim(incomplete, runs=lambda quick: [])
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "--store", "s"]) == 2  # the fourth fails, the second has no verdict
+    shown = capsys.readouterr()
+    assert "second: not measured: verify: run-7 could not be played" in shown.out
+    assert "3 claims: 1 hold, 1 fail, 1 vacuous" in shown.out
+    assert shown.err == "not measured: second; advmdp ls s has the reasons\n"
 
 
 def test_json_lines(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
@@ -100,7 +117,7 @@ def test_a_cut_says_how_to_go_on(tmp_path, claims, monkeypatch, capsys) -> None:
     def cut(lab: Lab) -> Finding:
         raise KeyboardInterrupt
 
-    claims["second"] = cut
+    claims["second"] = Claim(cut, runs=lambda quick: [])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["advmdp", "verify", "--store", "a folder"])
     assert main(["verify", "--store", "a folder"]) == 130

@@ -36,7 +36,7 @@ class Size:
     n_actions: int = 2
 
 
-QUICK, FULL = Size(1000, 3000, 50), Size(10_000, 20_000, 500)
+QUICK, FULL = Size(1000, 3000, 50), Size(10_000, 5000, 500)
 SHRUNK = 0.01
 
 

@@ -2,7 +2,8 @@
 
 One fixed gap says nothing about a worst-case rate: against any gap the regret flattens in the end,
 and with a gap of T^{-1/2} even a learner that learns nothing has regret of order sqrt(T).  So at
-every horizon a whole grid of gaps is played, and the largest regret counts.
+every horizon a whole grid of gaps is played, and the largest regret counts.  The grid ends at
+4 T^{-1/2}: smaller gaps can hardly be told from none in T flips, and the regret falls with them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from advmdp.experiments.spec import RunSpec
 from advmdp.layout import Floats, Layout
 
 DELTA = 0.01  # of the learners with a guarantee: it then holds with probability 1 - 9 delta = 0.91
-LARGEST_GAP = 0.5
+LARGEST_GAP, SMALLEST_GAP = 0.5, 4.0  # the latter times T^{-1/2}
 SMALL: dict[str, Any] = {"name": "random", "layer_sizes": [1, 3, 3, 1], "n_actions": 2}
 Design = NDArray[np.object_]
 """Specs, replicates x horizons (or sizes) x gaps."""
@@ -33,7 +34,7 @@ class Gaps(NamedTuple):
         """The loss part of the specs, one for each gap."""
         grids = {
             "gap": gap_grid(n_episodes, self.actions),
-            "place": gap_grid(n_episodes, self.places, power=-0.25),  # harmless when smaller still
+            "place": gap_grid(n_episodes, self.places, 1.0, -0.25),  # harmless when smaller still
         }
         return [
             {"name": "stochastic", "means": means, "gap": gap}
@@ -50,19 +51,25 @@ class Effort(NamedTuple):
     """Of learners that are only drawn beside UOB-REPS."""
     gaps: Gaps
     n_replicates: int
+    n_rivals: int
+    """Replicates of those learners."""
 
 
-QUICK = Effort((10**3, 10**4, 10**5, 10**6), (10**3, 10**4, 10**5), Gaps(5, 2), 4)
-FULL = Effort((10**3, 10**4, 10**5, 10**6, 10**7), (10**3, 10**4, 10**5, 10**6), Gaps(7, 4), 12)
+DECADES = (10**3, 10**4, 10**5, 10**6, 10**7)
+QUICK = Effort(DECADES[:4], DECADES[:4], Gaps(4, 1), n_replicates=4, n_rivals=3)
+FULL = Effort(DECADES, DECADES, Gaps(4, 1), n_replicates=8, n_rivals=4)
 
 
-def gap_grid(n_episodes: int, n_gaps: int, power: float = -0.5) -> list[float]:
-    """Gaps from a constant down to T^{-1/2}, evenly spaced in the logarithm.
+def gap_grid(
+    n_episodes: int, n_gaps: int, factor: float = SMALLEST_GAP, power: float = -0.5
+) -> list[float]:
+    """Gaps from a constant down to factor T^power, evenly spaced in the logarithm.
 
     >>> gap_grid(10_000, 3)
-    [0.5, 0.070711, 0.01]
+    [0.5, 0.14142, 0.04]
     """
-    grid = np.geomspace(LARGEST_GAP, n_episodes**power, n_gaps)
+    least = min(LARGEST_GAP, factor * n_episodes**power)
+    grid = np.geomspace(LARGEST_GAP, least, n_gaps)
     return [float(f"{gap:.5g}") for gap in grid]
 
 
@@ -98,6 +105,17 @@ def over_horizons(
 def layout_of(mdp: Mapping[str, Any]) -> Layout:
     """The layout of a random MDP."""
     return Layout(tuple(mdp["layer_sizes"]), int(mdp["n_actions"]))
+
+
+def size_of(spec: RunSpec) -> float:
+    """How much there is to compute, roughly: episodes times triples.
+
+    >>> design = over_horizons({"name": "uniform"}, [1000], Gaps(1, 1), 1)
+    >>> size_of(design[0, 0, 0])
+    30000.0
+    """
+    known = "layer_sizes" in spec.mdp.parameters
+    return float(spec.n_episodes * (layout_of(spec.mdp.parameters).n_entries if known else 1))
 
 
 def all_specs(*designs: Design) -> list[RunSpec]:

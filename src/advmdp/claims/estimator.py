@@ -54,16 +54,20 @@ class Effort(NamedTuple):
     n_replicates: int
 
 
-QUICK = Effort((10**3, 10**4, 10**5), 5, 8)
+QUICK = Effort((10**3, 10**4, 10**5), 5, 6)
 FULL = Effort((10**3, 3 * 10**3, 10**4, 3 * 10**4, 10**5), 7, 32)
 
 
 def measure(lab: Lab, effort: Effort | None = None) -> Finding:
     """Play both estimators with the same set, the same learning rate, the same random numbers."""
-    effort = effort or (QUICK if lab.quick else FULL)
-    designs = {name: _design(name, effort) for name in (UPPER, SAME_SET, OWN, TUNED, SHIFTED)}
-    runs, _ = lab.play(all_specs(*designs.values()))
-    return judge(designs, runs)
+    played = designs(effort or (QUICK if lab.quick else FULL))
+    runs, _ = lab.play(all_specs(*played.values()))
+    return judge(played, runs)
+
+
+def designs(effort: Effort) -> dict[str, Design]:
+    """The runs by estimator."""
+    return {name: _design(name, effort) for name in (UPPER, SAME_SET, OWN, TUNED, SHIFTED)}
 
 
 def _design(name: str, effort: Effort) -> Design:
@@ -75,7 +79,7 @@ def _design(name: str, effort: Effort) -> Design:
                 "losses": {"name": "turning", "means": "place", "gap": min(gap, 0.4), **TURN},
                 "n_episodes": n_episodes,
             }
-            for gap in gap_grid(n_episodes, effort.n_gaps)
+            for gap in gap_grid(n_episodes, effort.n_gaps, 1.0)
         ]
         for n_episodes in effort.horizons
     ]

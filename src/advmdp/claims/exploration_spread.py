@@ -36,19 +36,23 @@ class Effort(NamedTuple):
 
 
 QUICK = Effort(10_000, 200, 50)
-FULL = Effort(100_000, 1000, 200)
+FULL = Effort(10_000, 10_000, 1000)
 
 
 def measure(lab: Lab, effort: Effort | None = None) -> Finding:
     """One MDP, one loss table, many seeds, with and without gamma."""
-    effort = effort or (QUICK if lab.quick else FULL)
-    designs = {
+    played = designs(effort or (QUICK if lab.quick else FULL))
+    runs, _ = lab.play(all_specs(*played.values()))
+    return judge(played, runs)
+
+
+def designs(effort: Effort) -> dict[tuple[str, str], Design]:
+    """The runs by learner and losses."""
+    return {
         (kind, losses): _design(scale, losses, effort)
         for kind, scale in ((WITH, 1.0), (WITHOUT, 0.0))
         for losses in LOSSES
     }
-    runs, _ = lab.play(all_specs(*designs.values()))
-    return judge(designs, runs)
 
 
 def _design(scale: float, losses: str, effort: Effort) -> Design:

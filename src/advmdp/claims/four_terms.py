@@ -48,10 +48,15 @@ LEAST_CHANCE = 0.01
 
 def measure(lab: Lab, effort: Effort | None = None) -> Finding:
     """The runs of the theorem, term by term."""
-    effort = effort or (QUICK if lab.quick else FULL)
-    design = over_horizons(with_delta(SUBJECT), effort.horizons, effort.gaps, effort.n_replicates)
+    design = designs(effort or (QUICK if lab.quick else FULL))[SUBJECT]
     runs, curves = lab.play(all_specs(design))
     return judge(design, runs, curves)
+
+
+def designs(effort: Effort) -> dict[str, Design]:
+    """The runs of UOB-REPS for the theorem."""
+    own = over_horizons(with_delta(SUBJECT), effort.horizons, effort.gaps, effort.n_replicates)
+    return {SUBJECT: own}
 
 
 def judge(design: Design, runs: pl.DataFrame, curves: pl.DataFrame) -> Finding:

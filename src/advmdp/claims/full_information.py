@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from advmdp.claims import designs as shared
 from advmdp.claims.designs import (
     FULL,
-    QUICK,
     Design,
     Effort,
     all_specs,
@@ -29,23 +29,28 @@ if TYPE_CHECKING:
     import polars as pl
 
 UNKNOWN, KNOWN = "uc-o-reps", "o-reps"
+QUICK = shared.QUICK._replace(horizons=shared.DECADES[:3])  # the ratio still rises at 10^6 too
 RATE_GAP = SLOWER - 0.5  # by which a T^{2/3} learner falls behind a T^{1/2} one
 
 
 def measure(lab: Lab, effort: Effort | None = None) -> Finding:
     """Play UOB-REPS and the two learners that see every loss."""
-    effort = effort or (QUICK if lab.quick else FULL)
+    played = designs(effort or (QUICK if lab.quick else FULL))
+    runs, _ = lab.play(all_specs(*played.values()))
+    return judge(played, runs)
+
+
+def designs(effort: Effort) -> dict[str, Design]:
+    """The runs by learner."""
     learners = {
         SUBJECT: with_delta(SUBJECT),
         UNKNOWN: with_delta(UNKNOWN),
         KNOWN: {"name": KNOWN},
     }
-    designs = {
+    return {
         name: over_horizons(part, effort.horizons, effort.gaps, effort.n_replicates)
         for name, part in learners.items()
     }
-    runs, _ = lab.play(all_specs(*designs.values()))
-    return judge(designs, runs)
 
 
 def judge(designs: Mapping[str, Design], runs: pl.DataFrame) -> Finding:

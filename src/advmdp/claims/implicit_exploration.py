@@ -39,7 +39,7 @@ class Size:
     n_episodes: int
 
 
-QUICK, FULL = Size(1500, 300), Size(20_000, 5000)
+QUICK, FULL = Size(1500, 300), Size(10_000, 1000)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class _Errors:
 
 def measure(lab: Lab) -> Finding:
     """The claim at the lab's effort."""
-    return seeded(lab, examine(40 if lab.quick else 4000, lab.rng("occupancy")))
+    return seeded(lab, examine(40 if lab.quick else 1000, lab.rng("occupancy")))
 
 
 def examine(n_cases: int, rng: np.random.Generator) -> Finding:

@@ -18,7 +18,12 @@ from advmdp.reports.regret_plot import COLOURS
 from advmdp.reports.styles import DASHES, Style, styles_of
 
 TITLE = "The paper's claims, measured"
-IN_INK = {"bound": Style(-1, 1), UPPER: Style(-1, 0), LOWER: Style(-1, 2)}
+IN_INK = {  # what learns nothing, bounds and limits
+    "uniform": Style(-1, 3),
+    "bound": Style(-1, 1),
+    UPPER: Style(-1, 0),
+    LOWER: Style(-1, 2),
+}
 
 
 def write_page(
@@ -69,7 +74,7 @@ def _finding(name: str, found: Finding) -> dict[str, Any]:
 
 
 def styles_in(found: Finding) -> dict[str, Style]:
-    """Colours and dashes of a finding's series: UOB-REPS has the first, bounds are in ink."""
+    """Colours and dashes of a finding's series: UOB-REPS has the first; see ``IN_INK``."""
     keys = _without_repetition(s.key for panel in found.panels for s in panel.series)
     coloured = sorted((key for key in keys if key not in IN_INK), key=lambda key: key != SUBJECT)
     return {**styles_of(coloured), **IN_INK}

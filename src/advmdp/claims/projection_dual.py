@@ -33,7 +33,7 @@ class Size:
     n_episodes: int
 
 
-QUICK, FULL = Size(3, 10_000), Size(60, 1_000_000)
+QUICK, FULL = Size(3, 10_000), Size(40, 1_000_000)
 RUNS = ({"log_scale": 1.0}, {"log_scale": 0.01}, {"log_scale": 0.01, "eta_scale": 16.0})
 
 

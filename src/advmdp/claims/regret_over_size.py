@@ -35,16 +35,18 @@ class Effort(NamedTuple):
     n_episodes: int
     gaps: Gaps
     n_replicates: int
+    n_for_actions: int
+    """Replicates where |A| grows: what a place is worth with two actions differs most by world."""
     largest: int
     """The widest layer, and the most actions."""
 
 
-QUICK = Effort(100_000, Gaps(4, 1), 4, 16)
-FULL = Effort(1_000_000, Gaps(6, 3), 8, 32)
+QUICK = Effort(20_000, Gaps(3, 1), 4, 12, 16)
+FULL = Effort(100_000, Gaps(3, 1), 8, 24, 32)
 KNOWN = "o-reps-bandit"
 BOUNDS_RATIO = {"|X|": 0.5, "|A|": 0.0, "L": 0.5}
 """Exponents of L|X| sqrt(|A|T) over sqrt(L|X||A|T), the bound of O-REPS with bandit feedback."""
-ROOM = 0.25  # logarithms, and the noise of short ranges
+ROOM = 0.25  # for logarithms and short ranges: the bounds hide the former
 SIZE_OF: dict[str, Callable[[Layout], int]] = {
     "|X|": lambda layout: layout.n_states,
     "|A|": lambda layout: layout.n_actions,
@@ -54,10 +56,9 @@ SIZE_OF: dict[str, Callable[[Layout], int]] = {
 
 def measure(lab: Lab, effort: Effort | None = None) -> Finding:
     """Play UOB-REPS on MDPs that grow in one way at a time."""
-    effort = effort or (QUICK if lab.quick else FULL)
-    designs = subjects(effort)
-    runs, _ = lab.play(all_specs(*designs.values()))
-    return judge(designs, runs)
+    played = designs(effort or (QUICK if lab.quick else FULL))
+    runs, _ = lab.play(all_specs(*played.values()))
+    return judge(played, runs)
 
 
 def families(largest: int) -> dict[str, list[dict[str, Any]]]:
@@ -75,7 +76,7 @@ def families(largest: int) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def subjects(effort: Effort) -> dict[tuple[str, str], Design]:
+def designs(effort: Effort) -> dict[tuple[str, str], Design]:
     """The runs by learner and by what grows."""
     losses = effort.gaps.losses(effort.n_episodes)
     return {
@@ -92,7 +93,7 @@ def subjects(effort: Effort) -> dict[tuple[str, str], Design]:
                 ]
                 for mdp in members
             ],
-            effort.n_replicates,
+            effort.n_for_actions if name == "|A|" else effort.n_replicates,
         )
         for learner in (SUBJECT, KNOWN)
         for name, members in families(effort.largest).items()
@@ -151,7 +152,7 @@ def judge(designs: Mapping[tuple[str, str], Design], runs: pl.DataFrame) -> Find
         instances=(
             f"{len(first)} random MDPs of each size at T = {first[0, 0, 0].n_episodes:,}, "
             f"{first.shape[2]} coin-flip losses each: layers 1,n,n,1; layers 1,3,3,1 with n "
-            "actions; 14 states in 2 to 7 layers"
+            f"actions, {len(designs[SUBJECT, '|A|'])} MDPs each; 14 states in 2 to 7 layers"
         ),
         measured=(
             f"ratio to O-REPS: {_powers(data, lambda one: one['exponent of the ratio'])}; UOB-REPS "
@@ -160,7 +161,7 @@ def judge(designs: Mapping[tuple[str, str], Design], runs: pl.DataFrame) -> Find
         bound=(
             "ratio of the bounds, without logarithms: "
             + ", ".join(f"{name}^{power}" for name, power in BOUNDS_RATIO.items())
-            + "; the theorem alone: "
+            + f", and {ROOM} more for what they hide; the theorem alone: "
             + ", ".join(f"{k}^{one['exponent of the upper bound']:.2f}" for k, one in data.items())
         ),
         margin="; ".join(map(_margin, data.items(), verdicts)),
@@ -179,14 +180,18 @@ def _powers(data: dict[str, Any], get: Callable[[Any], Interval | None]) -> str:
 def _margin(item: tuple[str, dict[str, Any]], verdict: str) -> str:
     name, slope = item[0], item[1]["exponent of the ratio"]
     return (
-        f"{name}: {f'upper end {slope.high - BOUNDS_RATIO[name]:+.2f}, ' if slope else ''}{verdict}"
+        f"{name}: "
+        f"{f'upper end {slope.high - BOUNDS_RATIO[name] - ROOM:+.2f}, ' if slope else ''}{verdict}"
     )
 
 
 def _verdict(slope: Interval | None, of_bounds: float) -> Verdict:
-    """Fails: faster than the bounds' ratio.  Holds: a quarter of a power more is excluded."""
+    """Whether the ratio grows faster than the bounds' ratio, by a quarter of a power or more.
+
+    The theorem bounds the regret and not this ratio, so that a little more refutes nothing.
+    """
     if slope is None:
         return "vacuous"
-    if slope.low > of_bounds:
+    if slope.low > of_bounds + ROOM:
         return "fails"
     return "holds" if slope.high < of_bounds + ROOM else "vacuous"

@@ -42,14 +42,18 @@ FULL = Effort((10**3, 10**4, 10**5, 10**6), 20)
 
 def measure(lab: Lab, effort: Effort | None = None) -> Finding:
     """Play all of them against both kinds of losses."""
-    effort = effort or (QUICK if lab.quick else FULL)
-    designs = {
+    played = designs(effort or (QUICK if lab.quick else FULL))
+    runs, _ = lab.play(all_specs(*played.values()))
+    return judge(played, runs)
+
+
+def designs(effort: Effort) -> dict[tuple[str, str], Design]:
+    """The runs by learner and losses."""
+    return {
         (name, kind): _design(name, losses, effort)
         for name in NAMES
         for kind, losses in LOSSES.items()
     }
-    runs, _ = lab.play(all_specs(*designs.values()))
-    return judge(designs, runs)
 
 
 def _design(name: str, losses: dict[str, Any], effort: Effort) -> Design:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from advmdp.claims.designs import Design, all_specs, figures, grid_of, ids, layout_of, with_delta
+from advmdp.claims.designs import (
+    Design,
+    all_specs,
+    figures,
+    grid_of,
+    ids,
+    layout_of,
+    size_of,
+    with_delta,
+)
 from advmdp.claims.finding import Finding, Verdict
 from advmdp.claims.lab import Lab
 from advmdp.claims.worst import Worst, exponent, interval_text, law_series, worst_over_gaps
@@ -36,23 +45,29 @@ class Effort(NamedTuple):
 
 
 QUICK = Effort(100_000, (4, 8, 16), 4, 3)
-FULL = Effort(1_000_000, (4, 8, 16, 32), 10, 5)
+FULL = Effort(300_000, (4, 8, 16, 32), 8, 4)
 
 
 def measure(lab: Lab, effort: Effort | None = None) -> Finding:
     """Play both, and replay some of the runs to look at their sets on the way."""
     effort = effort or (QUICK if lab.quick else FULL)
-    designs = {
+    played = designs(effort)
+    runs, _ = lab.play(all_specs(*played.values()))
+    again = all_specs(*(design[: effort.n_replayed] for design in played.values()))
+    again.sort(key=size_of, reverse=True)
+    lab.say(f"tighter-set: playing {len(again)} runs again, to look at their sets")
+    looseness = lab.spread(looseness_of, again)
+    return judge(played, runs, {spec.id: one for spec, one in zip(again, looseness, strict=True)})
+
+
+def designs(effort: Effort) -> dict[str, Design]:
+    """The runs by set."""
+    return {
         name: grid_of(
             [[_parts(name, width, effort)] for width in effort.widths], effort.n_replicates
         )
         for name in (BOX, BALL)
     }
-    runs, _ = lab.play(all_specs(*designs.values()))
-    again = all_specs(*(design[: effort.n_replayed] for design in designs.values()))
-    lab.say(f"playing {len(again)} runs again, to look at their sets")
-    looseness = {spec.id: looseness_of(spec) for spec in again}
-    return judge(designs, runs, looseness)
 
 
 def _parts(name: str, width: int, effort: Effort) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Size:
     n_episodes: int
 
 
-QUICK, FULL = Size(8, 200, 6, 4000), Size(200, 10_000, 50, 100_000)
+QUICK, FULL = Size(8, 200, 6, 4000), Size(100, 5000, 20, 100_000)
 SCALES = (1.0, 0.05, 0.002)
 """Log terms: the printed one, one that bites, and one so small that P is lost."""
 

@@ -6,15 +6,18 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from advmdp.claims.catalogue import CLAIMS
+from advmdp.claims.aside import spread
+from advmdp.claims.catalogue import CLAIMS, Claim, runs_of
 from advmdp.claims.finding import Finding
-from advmdp.claims.lab import Lab
+from advmdp.claims.lab import Incomplete, Lab
 from advmdp.errors import InvalidInput
 from advmdp.experiments.catalogue import nearest
 from advmdp.reports.files import checked_path, replacing
@@ -22,7 +25,7 @@ from advmdp.reports.pages import panel_data
 
 Findings = dict[str, Finding]
 """By the name that the command line knows."""
-Claims = Mapping[str, Callable[[Lab], Finding]]
+Claims = Mapping[str, Claim]
 
 
 def checked_names(names: Sequence[str], claims: Claims = CLAIMS) -> list[str]:
@@ -40,16 +43,46 @@ def checked_names(names: Sequence[str], claims: Claims = CLAIMS) -> list[str]:
 
 
 def verify(lab: Lab, names: Sequence[str] = (), claims: Claims = CLAIMS) -> Findings:
-    """Measure the claims; the lab is told which one is under way, and what came out."""
-    findings: Findings = {}
+    """Measure the claims; the lab is told what came out of each.
+
+    The stored runs of all claims are played as one list, so that no worker waits for the end of a
+    claim; then the claims without stored runs are measured side by side, and the others judged.
+    A claim is left out, and the lab told why, if one of its runs cannot be played.
+    """
     wanted = checked_names(names, claims)
-    for number, name in enumerate(wanted, start=1):
-        lab.say(f"[{number}/{len(wanted)}] {name}")
-        begin = time.perf_counter()
-        findings[name] = found = claims[name](lab)
-        seconds = time.perf_counter() - begin
-        lab.say(f"[{number}/{len(wanted)}] {name}: {found.verdict} ({seconds:.0f} s)")
-    return findings
+    with suppress(Incomplete):  # the claims that need what is missing will say so
+        lab.prepare(runs_of((claims[name] for name in wanted), quick=lab.quick))
+    measured: dict[str, Finding] = {}
+
+    def heard(result: _Measured) -> None:
+        name, found, seconds = result
+        measured[name] = found
+        lab.say(f"[{len(measured)}/{len(wanted)}] {name}: {found.verdict} ({seconds:.0f} s)")
+
+    alone = [name for name in wanted if claims[name].runs is None]
+    spread(
+        partial(_measure, lab.alone()), [(n, claims[n].measure) for n in alone], lab.workers, heard
+    )
+    for name in wanted:
+        if name not in measured:
+            try:
+                heard(_measure(lab, (name, claims[name].measure)))
+            except Incomplete as problem:
+                lab.say(f"{name}: not measured: {problem}")
+    return {name: measured[name] for name in wanted if name in measured}
+
+
+class _Measured(NamedTuple):
+    name: str
+    finding: Finding
+    seconds: float
+
+
+def _measure(lab: Lab, claim: tuple[str, Callable[[Lab], Finding]]) -> _Measured:
+    begin = time.perf_counter()
+    name, measure = claim
+    found = measure(lab)
+    return _Measured(name, found, time.perf_counter() - begin)
 
 
 def n_failures(findings: Findings) -> int:

@@ -38,7 +38,7 @@ class Size:
     n_actions: int = 2
 
 
-QUICK, FULL = Size(200, 3000), Size(2000, 100_000)
+QUICK, FULL = Size(200, 3000), Size(2000, 20_000)
 
 
 def measure(lab: Lab) -> Finding:

@@ -82,7 +82,7 @@ def compare(
     parts["learner"] = [{"name": learners, **parts["learner"]}]
     parts |= {"seed": seed, "replicates": replicates, "rewards": opt.rewards_of(rewards)}
     sweep_spec = SweepSpec(**parts, n_episodes=opt.horizons_of(episodes))
-    where = _engine(engine, workers, address, save_seconds, save_episodes)
+    where = engine_maker(engine, workers, address, save_seconds, save_episodes)
     _play(sweep_spec.runs(), store, where, quiet, as_json)
 
 
@@ -101,7 +101,7 @@ def sweep(
     from advmdp.experiments.sweep import SweepSpec
 
     runs = SweepSpec.from_toml(_text_of(file)).runs()
-    where = _engine(engine, workers, address, save_seconds, save_episodes)
+    where = engine_maker(engine, workers, address, save_seconds, save_episodes)
     _play(runs, store, where, quiet, as_json)
 
 
@@ -168,13 +168,14 @@ def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
         console.print(f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}")
 
 
-def _engine(
+def engine_maker(
     name: str,
     workers: int | None,
-    address: str | None,
-    save_seconds: float,
-    save_episodes: int | None,
+    address: str | None = None,
+    save_seconds: float = 30.0,
+    save_episodes: int | None = None,
 ) -> MakeEngine:
+    """The engine of this name for a store; what it lacks is said before anything is made."""
     from advmdp.experiments.engines import LocalEngine
     from advmdp.experiments.execute import Saving
 
@@ -188,8 +189,10 @@ def _engine(
         check_ray()
         return lambda store: RayEngine(store, address, workers, saving)
     if name == "cuda":
+        from advmdp.batch.card import require_gpu
         from advmdp.experiments.cuda_engine import CudaEngine
 
+        require_gpu()
         return lambda store: CudaEngine(store, saving)
     raise InvalidInput(f"--engine: there is no {name!r}; choose local, ray or cuda")
 

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +25,7 @@ def verify(
         list[str] | None, typer.Option(help="Only this claim; may be repeated.")
     ] = None,
     store: opt.StoreOption = Path("results/verify"),
+    engine: opt.EngineOption = "local",
     workers: opt.WorkersOption = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where the page goes; JSON is put beside it.")
@@ -32,14 +33,18 @@ def verify(
     figures: Annotated[
         Path | None, typer.Option(help="A folder for the figures in a paper's style (SVG).")
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what there is to play, and how long it is.")
+    ] = False,
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
 ) -> None:
-    """Measure the claims of the paper; the exit code is the number of claims that fail.
+    """Measure the claims of the paper; the exit code counts those that fail or have no verdict.
 
-    Runs are kept in the store: they are not played twice, and a cut command goes on where it was.
+    Stored runs are not played twice, and a cut command goes on where it was; the claims about
+    lemmas, a few minutes of the whole, are measured anew. With --engine cuda the runs that are many
+    enough for a batch go to the GPU and the others to the cores.
     """
-    from advmdp.claims.lab import Lab
     from advmdp.claims.verify import checked_names, n_failures, verify
     from advmdp.reports.files import checked_path
     from advmdp.reports.sweep_progress import following
@@ -48,17 +53,16 @@ def verify(
 
     names = checked_names(claim or ())
     checked_path(output, (".html",), "output")
+    n_workers = workers or os.cpu_count() or 1
+    if dry_run:
+        _tell_plan(names, store, quick=not full, workers=n_workers, as_json=as_json)
+        return
+    where = _engines(engine, workers)
     there = Store(store, create=True)
     handler = attach_log(there.path)
     try:
         with following(quiet=quiet, as_json=as_json) as watcher:
-            lab = Lab(
-                there,
-                quick=not full,
-                workers=workers or os.cpu_count() or 1,
-                watcher=watcher,
-                say=_nothing if quiet or as_json else watcher.say,
-            )
+            lab = _lab(there, full, n_workers, watcher, quiet or as_json, where)
             findings = verify(lab, names)
     except KeyboardInterrupt:
         typer.echo(f"interrupted: checkpoints are written; to go on: {_command()}", err=True)
@@ -66,8 +70,48 @@ def verify(
     finally:
         detach_log(handler)
     _tell(findings, lab, output, figures, as_json)
-    if n_failures(findings):
-        raise typer.Exit(n_failures(findings))
+    missing = [name for name in names if name not in findings]
+    if missing:
+        typer.echo(
+            f"not measured: {', '.join(missing)}; advmdp ls {store} has the reasons", err=True
+        )
+    if n_failures(findings) or missing:
+        raise typer.Exit(n_failures(findings) + len(missing))
+
+
+def _engines(name: str, workers: int | None) -> dict[str, Any]:
+    """Which of a lab's places the engine is: a card only gets what is worth a batch."""
+    from advmdp.cli.playing import engine_maker
+
+    make = engine_maker(name, workers)
+    return {"card" if name == "cuda" else "engine": make}
+
+
+def _lab(
+    store: Any, full: bool, workers: int, watcher: Any, silent: bool, where: dict[str, Any]
+) -> Lab:
+    from advmdp.claims.lab import Lab, nothing
+
+    say = nothing if silent else watcher.say
+    return Lab(store, quick=not full, workers=workers, watcher=watcher, say=say, **where)
+
+
+def _tell_plan(names: list[str], store: Path, *, quick: bool, workers: int, as_json: bool) -> None:
+    import json
+
+    from rich.console import Console
+
+    from advmdp.claims.plan import plan, plan_summary, plan_table
+    from advmdp.store import Store
+
+    planned = plan(names, Store(store) if store.exists() else None, quick=quick)
+    if as_json:
+        for name, part in planned.items():
+            typer.echo(json.dumps({"event": "planned", "name": name, **part._asdict()}))
+        return
+    console = Console(highlight=False)
+    console.print(plan_table(planned))
+    console.print(plan_summary(planned, workers), soft_wrap=True)
 
 
 def _tell(findings: Findings, lab: Lab, output: Path, figures: Path | None, as_json: bool) -> None:
@@ -94,10 +138,6 @@ def _tell(findings: Findings, lab: Lab, output: Path, figures: Path | None, as_j
     console.print(findings_table(findings))
     console.print(summary_line(findings))
     console.print("Written: " + ", ".join(map(str, written)), soft_wrap=True)
-
-
-def _nothing(message: str) -> None:
-    """Say nothing."""
 
 
 def _command() -> str:

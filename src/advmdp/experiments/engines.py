@@ -161,7 +161,7 @@ class LocalEngine:
             initializer=worker.prepare,
             initargs=(self.store, self._stop, self._progress),
         )
-        with _as_workers_should_start():
+        with as_workers_should_start():
             for _ in range(self.workers):
                 self._pool.submit(worker.nothing)
 
@@ -172,7 +172,7 @@ class LocalEngine:
             future.result()
 
     def submit(self, spec: RunSpec) -> None:
-        with _as_workers_should_start():
+        with as_workers_should_start():
             future = self._pool.submit(worker.task, spec.to_json(), self.store, self.saving)
         self._runs[future] = spec
 
@@ -198,7 +198,7 @@ class LocalEngine:
 
 
 @contextmanager
-def _as_workers_should_start() -> Iterator[None]:
+def as_workers_should_start() -> Iterator[None]:
     """Workers inherit this: one thread each, and Ctrl-C is the parent's business alone."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))

@@ -28,11 +28,15 @@ def prepare(store: Path, stop: Any, progress: Any) -> None:
     atexit.register(
         os._exit, 0
     )  # nothing is held: do not take the interpreter apart piece by piece
+    leave_with_parent()
+
+
+def leave_with_parent() -> None:
+    """A killed sweep leaves no process behind: what is lost is in the last checkpoint."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
 
 
 def _die_with_parent() -> None:
-    """A killed sweep leaves no process behind: what is lost is in the last checkpoint."""
     parent = mp.parent_process()
     if parent is not None:
         parent.join()

@@ -30,7 +30,7 @@ function numberText(value) {
   const size = Math.abs(value);
   if (size >= 1000) return Math.round(value).toLocaleString("en-US");
   if (size === 0 || size >= 0.001) return String(Number(value.toPrecision(4)));
-  return value.toExponential(1);
+  return value.toExponential(1).replace(".0e", "e");
 }
 
 function roundTicks(low, high, count) {
@@ -83,7 +83,8 @@ function drawAxes(svg, panel, ticks, left, x, y) {
   }
   for (const tick of ticks.x) {
     element("line", {class: "axis", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 5}, svg);
-    element("text", {x: x(tick), y: bottom + 21, "text-anchor": "middle"}, svg, numberText(tick));
+    const label = numberText(tick), inside = WIDTH - 4.5 * label.length;  // the last one stays whole
+    element("text", {x: Math.min(x(tick), inside), y: bottom + 21, "text-anchor": "middle"}, svg, label);
   }
   element("line", {class: "axis", x1: left, x2: right, y1: bottom, y2: bottom}, svg);
   element("line", {class: "axis", x1: left, x2: left, y1: TOP, y2: bottom}, svg);
