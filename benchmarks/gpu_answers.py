@@ -189,13 +189,13 @@ def safe_path(n_episodes: int = 300) -> dict[str, Any]:
         gpu: list[am.Run | None] = list(play_batch(runs, n_episodes, checkpoints=[50]))
     except RefusedRuns as problem:
         gpu = problem.runs
-    apart, safe, refused = [], [], 0
-    for run, other in zip(gpu, batch_of("uob-reps", **parameters), strict=True):
+    apart, safe, refused = [], [], []
+    for i, (run, other) in enumerate(zip(gpu, batch_of("uob-reps", **parameters), strict=True)):
         world = (other.mdp, other.losses, other.learner)
         try:
             base = am.play(*world, n_episodes, seed=other.seed, checkpoints=[50])
         except am.UncertifiedStep:
-            refused += 1
+            refused.append(i)
             continue
         if run is None or run.solver is None or base.solver is None:
             continue
@@ -208,7 +208,7 @@ def safe_path(n_episodes: int = 300) -> dict[str, Any]:
         "episodes": n_episodes,
         **parameters,
         "runs": len(runs),
-        "refused": {"gpu": sum(run is None for run in gpu), "cpu": refused},
+        "refused runs": {"gpu": [i for i, run in enumerate(gpu) if run is None], "cpu": refused},
         "projections on the safe path": dict(
             zip(("gpu", "cpu"), map(int, counts.sum(axis=0)), strict=True)
         ),
