@@ -29,10 +29,10 @@ from benchmarks.worlds import SMALL
 
 RUNS, EPISODES = 32, 10_000
 MOMENTS = (100, 1_000)  # episodes after which policies are compared
-# One of every kind of kernel; those below exp3-ix use neither exp nor log.
+# One of every kind of kernel; the last two use neither exp nor log.
 LEARNERS = (
     *("uob-reps", "uob-reps-l1", "o-reps", "uc-o-reps", "bandit-uc-o-reps", "fpop", "mdp-e"),
-    *("ngs-2010", "exp3-ix", "q-learning-b", "ucbvi-bf", "ucrl2-window"),
+    *("ngs-2010", "exp3-ix", "ucrl2-window", "q-learning-b", "ucbvi-bf"),
 )
 
 

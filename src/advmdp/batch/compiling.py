@@ -14,9 +14,10 @@ class Program:
     """A GPU kernel, compiled when it is first launched: ``program[grid](*arguments)``."""
 
     def __init__(self, function: Callable[..., None], registers: int | None = None) -> None:
-        # Everything is in one piece already: linking would only optimise it a second time.
+        # No optimisation when linking: everything is in one piece already, and the linker would
+        # fuse what the compiler was told not to.  (As a decorator with options jit forgets ``lto``.)
         options = {} if config.ENABLE_CUDASIM else {"max_registers": registers, "lto": False}
-        self._kernel = cuda.jit(**options)(function)
+        self._kernel = cuda.jit(function, **options)
 
     def __getitem__(self, grid: tuple[int, int]) -> Callable[..., None]:
         def launch(*arguments: Any) -> None:
