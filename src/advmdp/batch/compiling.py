@@ -15,7 +15,7 @@ class Program:
 
     def __init__(self, function: Callable[..., None], registers: int | None = None) -> None:
         # No optimisation when linking: everything is in one piece already, and the linker would
-        # fuse what the compiler was told not to.  (As a decorator with options jit forgets ``lto``.)
+        # fuse what the compiler was told not to.  (Used as a decorator, jit forgets ``lto``.)
         options = {} if config.ENABLE_CUDASIM else {"max_registers": registers, "lto": False}
         self._kernel = cuda.jit(function, **options)
 
