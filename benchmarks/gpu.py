@@ -1,13 +1,7 @@
 """``python -m benchmarks.gpu [OUT.json]``: batches on a real GPU, their speed and their answers.
 
-Speed: episodes in a second over all runs, after a warm-up, at three sizes of MDP.  Answers: the
-same runs by ``advmdp.play`` on the CPU.
-
-Importance-weighted learners amplify rounding: the less likely an action, the larger its estimated
-loss, the less likely it gets.  A difference of one unit in the last place grows exponentially
-until, some thousand episodes later, one draw falls on the other side of a boundary and the
-trajectories part.  That is a property of the learners, not of the GPU, so the comparison has a
-control: the CPU against itself, with the first policy nudged by one unit in the last place.
+Speed: episodes in a second over all runs, after a warm-up, at three sizes of MDP; the time of one
+episode when there are few runs; and ``play_batch`` as a whole.  Answers: see ``gpu_answers``.
 """
 
 from __future__ import annotations
@@ -15,8 +9,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +20,17 @@ import numpy as np
 import advmdp as am
 from advmdp.batch import BatchRun, card_name, play_batch, why_no_gpu
 from advmdp.batch.columns import Block
-from advmdp.batch.playing import MANY
+from advmdp.batch.playing import MANY, WARP, chosen_width
 from advmdp.batch.runs import casts
+from benchmarks.gpu_answers import LEARNERS, compare, safe_path
 from benchmarks.machine import describe, source_stamp
 from benchmarks.worlds import MIDDLE, SMALL, Shape
 
 RESULTS = Path(__file__).parent / "gpu.json"
 FIVES = Shape((1, *[5] * 4, 1), 3)
 HORIZON = 1_000_000
-RUNS, EPISODES = 32, 10_000  # of the comparison
-LEARNERS: dict[str, dict[str, float]] = {
-    "uob-reps": {},
-    "o-reps": {},
-    "uc-o-reps": {},
-    "exp3-ix": {},
-    "uob-reps-l1": {},
-    "bandit-uc-o-reps": {},
-    "fpop": {},
-}
+WORKERS = 6
+FEW = (1, 132, 528, 1_000, 4_000, 16_000)  # runs
 
 
 @dataclass(frozen=True)
@@ -67,7 +55,7 @@ RATES = (
 )
 
 
-def speed(rate: Rate) -> dict[str, Any]:
+def speed(rate: Rate, width: int = WARP) -> dict[str, Any]:
     """Episodes in a second, and what the projections cost."""
     from advmdp.batch.programs import programs_for
     from advmdp.batch.wave import Wave
@@ -76,9 +64,12 @@ def speed(rate: Rate) -> dict[str, Any]:
     losses = am.losses.Stochastic(np.random.default_rng(1).random(mdp.layout.n_rows))
     learner = am.UOBREPS(mdp.layout, HORIZON, log_scale=rate.log_scale)
     runs = [BatchRun(mdp, losses, learner, seed) for seed in range(rate.n_runs)]
-    block = Block(casts(runs, HORIZON), 32)
-    wave = Wave(block, programs_for(block.plan, "play_mirror", MANY), 0, rate.n_runs)
-    wave.play(2)  # compiles
+    block = Block(casts(runs, HORIZON), width)
+    programs = programs_for(block.plan, "play_mirror", MANY if width == WARP else None)
+    wave = Wave(block, programs, 0, rate.n_runs)
+    begin = time.perf_counter()
+    wave.play(2)
+    compiled = time.perf_counter() - begin
     begin = time.perf_counter()
     wave.play(rate.warm_up)
     each = (time.perf_counter() - begin) / (rate.warm_up - 2)
@@ -91,14 +82,22 @@ def speed(rate: Rate) -> dict[str, Any]:
     return {
         "world": str(rate.shape),
         "runs": rate.n_runs,
+        "runs_in_a_warp": width,
         "log_scale": rate.log_scale,
         "after": rate.warm_up,
         "episodes_per_second": rate.n_runs * n_episodes / seconds,
         "target": rate.target,
+        "microseconds_per_episode_of_a_run": 1e6 * seconds / n_episodes,
         "evaluations_per_projection": float(effort[1] / effort[4]),
         "safe_paths": int(effort[3]),
         "bytes_per_run": block.bytes_per_run,
+        "seconds_to_compile": compiled,
     }
+
+
+def few_runs(n_runs: int) -> dict[str, Any]:
+    """The speed of a batch that does not fill the card."""
+    return speed(Rate(SMALL, n_runs, 1.0, 1_000), chosen_width(n_runs))
 
 
 def whole_batch(n_runs: int, n_episodes: int) -> dict[str, Any]:
@@ -119,74 +118,6 @@ def whole_batch(n_runs: int, n_episodes: int) -> dict[str, Any]:
         "seconds": seconds,
         "episodes_per_second": n_runs * n_episodes / seconds,
         "worst_residual": worst,
-    }
-
-
-def nudge(learner: Any) -> None:
-    """One unit in the last place of the first policy."""
-    state = learner._state
-    policy = state.policy if hasattr(state, "policy") else state.measure.policy
-    policy[0] = np.nextafter(policy[0], 1.0)
-    if hasattr(state, "score"):
-        state.score[0] = 2.0**-52
-
-
-def compare(name: str) -> dict[str, Any]:
-    """GPU against CPU, and CPU against a nudged CPU, at 1,000 and at all episodes."""
-    shape, parameters = SMALL, LEARNERS[name]
-    mdps = [am.families.random_mdp(shape.sizes, shape.n_actions, seed=i) for i in range(4)]
-    rng = np.random.default_rng(5)
-    losses = [am.losses.Stochastic(rng.random(mdps[0].layout.n_rows)) for _ in range(3)]
-    points = [100, *range(500, EPISODES + 1, 500)]
-
-    def make(i: int) -> Any:
-        entry = am.LEARNERS[name]
-        known = {"transitions": mdps[i % 4].transitions} if entry.knows_transition else {}
-        return entry.make(mdps[0].layout, n_episodes=EPISODES, **known, **parameters)
-
-    def on_cpu(i: int, *, nudged: bool) -> am.Run:
-        learner = make(i)
-        if nudged:
-            nudge(learner)
-        world = (mdps[i % 4], losses[i % 3])
-        return am.play(*world, learner, EPISODES, seed=i, checkpoints=points)
-
-    batch = [BatchRun(mdps[i % 4], losses[i % 3], make(i), seed=i) for i in range(RUNS)]
-    gpu = play_batch(batch, EPISODES, checkpoints=points)
-    cpu = [on_cpu(0, nudged=False)]  # compiles
-    with ThreadPoolExecutor() as pool:
-        cpu += list(pool.map(lambda i: on_cpu(i, nudged=False), range(1, RUNS)))
-        nudged = list(pool.map(lambda i: on_cpu(i, nudged=True), range(RUNS)))
-    return {
-        "learner": name,
-        "world": str(shape),
-        "runs": RUNS,
-        "episodes": EPISODES,
-        "gpu against cpu": agreement(gpu, cpu),
-        "cpu nudged against cpu": agreement(nudged, cpu),
-    }
-
-
-def agreement(runs: list[am.Run], others: list[am.Run]) -> dict[str, Any]:
-    """Which runs kept their trajectories, until when, and how far the figures are apart."""
-    parted = []
-    apart: dict[str, list[float]] = {"expected_loss": [0.0], "regret": [0.0]}
-    early: dict[str, list[float]] = {"expected_loss": [0.0], "regret": [0.0]}
-    for run, other in zip(runs, others, strict=True):
-        differ = np.flatnonzero(run.realised_loss != other.realised_loss)
-        if len(differ):
-            parted.append(int(run.episodes[differ[0]]))
-        for name in apart:
-            ours, theirs = getattr(run, name), getattr(other, name)
-            relative = np.abs(ours - theirs) / np.abs(theirs)
-            early[name].append(float(relative[run.episodes == 500][0]))
-            if not len(differ):
-                apart[name].append(float(relative[-1]))
-    return {
-        "same trajectories to the end": len(runs) - len(parted),
-        "parted before episode": sorted(parted),
-        "relative difference, those, at the end": {k: max(v) for k, v in apart.items()},
-        "relative difference, all, after 500": {k: max(v) for k, v in early.items()},
     }
 
 
@@ -213,14 +144,23 @@ def main() -> None:
         sys.exit(2)
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS
     found: dict[str, Any] = {"machine": describe() | card(), "sources": source_stamp()}
-    steps: list[tuple[str, Any]] = [("speed", lambda rate=rate: speed(rate)) for rate in RATES]
-    steps += [("batch", lambda n=n: whole_batch(n, 100_000_000 // n)) for n in (1_000, 10_000)]
-    steps += [("answers", lambda name=name: compare(name)) for name in LEARNERS]
-    for section, step in steps:
-        row = step()
+
+    def keep(section: str, row: dict[str, Any]) -> None:
         print(section, row, flush=True)
         found.setdefault(section, []).append(row)
         out.write_text(json.dumps(found, indent=1) + "\n")
+
+    for rate in RATES:
+        keep("speed", speed(rate))
+    for n_runs in FEW:
+        keep("few runs", few_runs(n_runs))
+    for n_runs in (1_000, 10_000):
+        keep("batch", whole_batch(n_runs, 100_000_000 // n_runs))
+    keep("safe path", safe_path())
+    # Most of the time goes into compiling, so the learners are compared side by side.
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
+        for row in pool.map(compare, LEARNERS):
+            keep("answers", row)
 
 
 if __name__ == "__main__":

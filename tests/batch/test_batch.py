@@ -106,6 +106,24 @@ for other in (batch[:2], batch[::-1], reseeded):
 print("same")
 """
 
+STRICT = """
+from advmdp.batch.compiling import Program, _nothing_fused
+from numba.cuda import decorators
+from numba.cuda.cudadrv import nvvm
+
+decorators._have_nvjitlink = lambda: True  # then numba optimises when linking, unless told not to
+program = Program(lambda array: None, 64)
+assert program._kernel.targetoptions["lto"] is False, "the linker fuses products and sums"
+assert program._kernel.targetoptions["max_registers"] == 64
+told = {}
+nvvm.compile_ir = plain = lambda *arguments, **options: told.update(options)
+with _nothing_fused():
+    nvvm.compile_ir([], opt=3)
+assert told == {"fma": 0, "opt": 3}, told
+assert nvvm.compile_ir is plain
+print("strict")
+"""
+
 # Projections that fail on purpose: every one on the fast path, and that of a marked run on both.
 FAILING = """
 import importlib
@@ -188,3 +206,7 @@ def test_an_uncertified_step_stops_its_run_and_no_other() -> None:
 
 def test_the_safe_path_takes_over() -> None:
     assert "safe" in simulate(FAILING + SAFE_PATH)
+
+
+def test_gpu_programs_fuse_nothing() -> None:
+    assert "strict" in simulate(STRICT, simulator=False)

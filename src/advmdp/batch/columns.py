@@ -26,7 +26,7 @@ from advmdp.errors import InvalidInput
 
 Bytes = NDArray[np.uint8]
 
-READ_ONLY = {"graph", "transitions", "tables", "marks"}
+READ_ONLY = {"graph", "lines", "counter", "cell", "transitions", "tables", "marks"}
 CHOICES = {"n_actions", "kind", "noisy", "shape", "estimator", "bernstein", "fresh"}
 SWITCHES = {"least", "strength"}  # rates that switch a part of a kernel off when they are zero
 

@@ -13,6 +13,7 @@ Kernels only read and write single elements and ask for shapes, so that is all a
 
 from __future__ import annotations
 
+import hashlib
 import operator
 from typing import Any
 
@@ -44,7 +45,9 @@ class Lane(types.Type):
         self.column = column
         self.dtype = from_dtype(dtype)
         self.unit = dtype.itemsize * (1 if column.common else width)  # bytes between two entries
-        super().__init__(f"Lane({column}, {width})")
+        # Not the column itself: numba writes the types of all arguments into a function's name.
+        whole = hashlib.sha256(repr((column, width)).encode()).hexdigest()
+        super().__init__(f"Lane_{whole[:16]}")
 
     @property
     def key(self) -> Any:

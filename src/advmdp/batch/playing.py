@@ -104,12 +104,17 @@ def play_batch(
     return _Player(runs, points, block, per_wave, progress, save, save_seconds).play(resume)
 
 
-def _checked_width(width: int | None, n_runs: int) -> int:
+def chosen_width(n_runs: int) -> int:
     """Few runs get a warp each; more share one, until a warp is full."""
+    width = 1
+    while width < WARP and n_runs > width * WARPS * processors():
+        width *= 2
+    return width
+
+
+def _checked_width(width: int | None, n_runs: int) -> int:
     if width is None:
-        width = 1
-        while width < WARP and n_runs > width * WARPS * processors():
-            width *= 2
+        return chosen_width(n_runs)
     if width not in (1, 2, 4, 8, 16, 32):
         raise InvalidInput(f"width: {width!r} runs cannot share a warp; use 1, 2, 4, 8, 16 or 32")
     return width

@@ -15,6 +15,7 @@ from numba import cuda
 from numba.core import config
 
 from advmdp.batch.columns import Node, Plan
+from advmdp.batch.compiling import Program
 from advmdp.batch.views import twin, view_of
 from advmdp.kernels.stock import BEST, BEST_FED, EPOCH, SUMS, WIDTH
 from advmdp.kernels.targets import CUDA_PACKAGE, load_cuda_kernels
@@ -28,10 +29,10 @@ class Programs(NamedTuple):
     ``done[run]`` is the number of episodes played, or ``-1 - t`` when episode t was refused.
     """
 
-    play: Any
-    rescue: Any
-    stock: Any
-    fetch: Any
+    play: Program
+    rescue: Program | None  # for learners without a projection there is nothing to rescue
+    stock: Program
+    fetch: Program
 
 
 @lru_cache(maxsize=32)
@@ -44,9 +45,7 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
     judge, note_projection = _module("stock").judge, episode.note_projection
     finish_safely, undo_update = mirror.finish_safely, mirror.undo_update
     look = _look_of(plan)
-    options = {} if registers is None or config.ENABLE_CUDASIM else {"max_registers": registers}
 
-    @cuda.jit(**options)
     def play(tiles: Any, common: Any, done: Any, stop: int) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
         lane = cuda.threadIdx.x % WARP
@@ -55,7 +54,6 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
             graph, world, program, ledger, state = view(tiles, common, tile, lane)
             done[run] = loop(graph, world, program, ledger, done[run], stop, *state)
 
-    @cuda.jit
     def rescue(tiles: Any, common: Any, done: Any, stop: int) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
         lane = cuda.threadIdx.x % WARP
@@ -69,7 +67,6 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
                 undo_update(graph, state[0], ledger.states, ledger.path)
                 done[run] = -1 - done[run]
 
-    @cuda.jit
     def stock(tiles: Any, common: Any, done: Any, figures: Any) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
         lane = cuda.threadIdx.x % WARP
@@ -85,12 +82,16 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
             figures[EPOCH, run] = epoch
             figures[WIDTH, run] = open_width
 
-    @cuda.jit
     def fetch(tiles: Any, offset: int, out: Any) -> None:
         for i in range(cuda.threadIdx.x, out.shape[1], cuda.blockDim.x):
             out[cuda.blockIdx.x, i] = tiles[cuda.blockIdx.x, offset + i]
 
-    return Programs(play, rescue if loop_name == "play_mirror" else None, stock, fetch)
+    return Programs(
+        Program(play, registers),
+        Program(rescue) if loop_name == "play_mirror" else None,
+        Program(stock),
+        Program(fetch),
+    )
 
 
 def _load_kernels() -> None:
@@ -101,6 +102,7 @@ def _load_kernels() -> None:
     package = load_cuda_kernels()
     if config.ENABLE_CUDASIM:
         return
+    from advmdp.batch import arithmetic  # noqa: F401  (registers itself with numba)
     from advmdp.batch.steps import steps
 
     for name, module in list(sys.modules.items()):

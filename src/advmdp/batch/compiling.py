@@ -1,0 +1,50 @@
+"""GPU kernels with the arithmetic of the CPU's: no product is fused with a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba import cuda
+from numba.core import config
+
+
+class Program:
+    """A GPU kernel, compiled when it is first launched: ``program[grid](*arguments)``."""
+
+    def __init__(self, function: Callable[..., None], registers: int | None = None) -> None:
+        # No optimisation when linking: everything is in one piece already, and the linker would
+        # fuse what the compiler was told not to.  (Used as a decorator, jit forgets ``lto``.)
+        options = {} if config.ENABLE_CUDASIM else {"max_registers": registers, "lto": False}
+        self._kernel = cuda.jit(function, **options)
+
+    def __getitem__(self, grid: tuple[int, int]) -> Callable[..., None]:
+        def launch(*arguments: Any) -> None:
+            if not config.ENABLE_CUDASIM:
+                kinds = tuple(map(self._kernel.typeof_pyval, arguments))
+                if kinds not in self._kernel.overloads:
+                    with _nothing_fused():
+                        self._kernel.compile(kinds)
+            self._kernel[grid](*arguments)
+
+        return launch
+
+
+@contextmanager
+def _nothing_fused() -> Iterator[None]:
+    """numba has no option for it, so its call of the compiler is exchanged while it compiles."""
+    from numba.cuda.core.compiler_lock import global_compiler_lock
+    from numba.cuda.cudadrv import nvvm
+
+    plain = nvvm.compile_ir
+
+    def strict(*arguments: Any, **options: Any) -> Any:
+        return plain(*arguments, **options, fma=0)
+
+    with global_compiler_lock:
+        nvvm.compile_ir = strict
+        try:
+            yield
+        finally:
+            nvvm.compile_ir = plain
