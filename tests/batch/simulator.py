@@ -45,7 +45,7 @@ def assert_same(run, other, safe_paths=0):
     if other.solver is not None:
         assert run.solver.projections == other.solver.projections
         assert run.solver.safe_paths == safe_paths
-        assert run.solver.worst_residual <= 1e-12
+        assert run.solver.worst_residual <= 1e-10
         assert run.solver.worst_gap <= 1e-13
 '''
 
