@@ -197,3 +197,20 @@ def test_occupancy_measure_is_the_forward_pass() -> None:
     kernel = random_kernel(case.rng(), case.sizes, 2)
     q = am.occupancy_measure(kernel, case.policy, layout_of(case))
     assert greatest_difference(q, occupancy(kernel, case.policy)) <= 1e-15
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_that_sum_to_one_by_themselves(seed: int) -> None:
+    """Two entries at the upper bound, two at the lower, and nothing left to scale: a kink."""
+    rng = np.random.default_rng(seed)
+    layout = am.Layout((1, 4, 4, 1), 2)
+    centre = [rng.permutation([0.3, 0.2, 0.3, 0.2]) for _ in range(10)]
+    flat = np.concatenate([*centre, np.ones(8)])
+    width = np.where(flat < 1.0, 0.05, 0.0)
+    box = am.BoxSet(layout, layout.triples(flat - width), layout.triples(flat + width))
+    weights = layout.triples(rng.gamma(0.1, size=layout.n_entries) + 1e-9)
+    result = am.project(weights, box)
+    exact = project_reduced(weights, box.lower, box.upper)
+    assert greatest_difference(result.occupancy, exact) <= 1e-9
+    assert not result.safe_path
+    assert result.duality_gap <= 1e-12

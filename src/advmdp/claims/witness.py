@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from advmdp.evaluation.run import Run
+from advmdp.kernels.projection import Solver
 from advmdp.kernels.witness import Witness, look_at_set, play_watched
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
@@ -42,6 +43,10 @@ class _WatchedLearner:
     @property
     def episodes(self) -> int:
         return self.learner.episodes
+
+    @property
+    def last_projection(self) -> Solver:
+        return self.learner.last_projection
 
     def policy(self) -> Table:
         return self.learner.policy()

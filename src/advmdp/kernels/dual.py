@@ -179,6 +179,25 @@ def set_groups(
 
 
 @leaf
+def box_row(
+    begin: int,
+    size: int,
+    measure: Measure,
+    vector: Floats,
+    first: int,
+    rows: TransitionSet,
+    dual: Dual,
+    r: int,
+) -> tuple[float, float, float, float]:
+    """``solve_box`` for row r with the tilts in ``vector``, and its free entries marked."""
+    chance = measure.chance
+    work = dual.work
+    c, free, bend, far = solve_box(begin, size, chance, vector, first, rows, dual.scale[r], work)
+    mark_free(begin, size, chance, vector, first, c, work, dual.group)
+    return c, free, bend, far
+
+
+@leaf
 def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual) -> float:
     """The row oracle; returns e^gain, or -1 when floats cannot hold the row."""
     kind = rows.kind[r]
@@ -198,19 +217,15 @@ def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual:
         if kind == BOX and stays_free(graph, r, measure.chance, dual, rows):
             return total
     if kind == BOX:
-        chance = measure.chance
-        start = dual.scale[r]
         if is_scattered(graph, r):
             gather(graph, r, dual.tilt, dual.near)
-            found = solve_box(begin, size, chance, dual.near, 0, rows, start, dual.work)
+            c, free, bend, far = box_row(begin, size, measure, dual.near, 0, rows, dual, r)
         else:
             first = int64(graph.first[r])
-            found = solve_box(begin, size, chance, dual.tilt, first, rows, start, dual.work)
-        c, free, bend, far = found
+            c, free, bend, far = box_row(begin, size, measure, dual.tilt, first, rows, dual, r)
         if not (SMALLEST < c < LARGEST):
             return -1.0
         dual.scale[r] = c
-        mark_free(begin, size, dual.work, dual.group, rows)
         set_groups(dual, r, math.log(c), free, 0.0, 0.0)
         if far == 0.0:
             dual.gain[r] = bend - dual.log_scale[2 * r]

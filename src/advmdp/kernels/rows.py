@@ -124,14 +124,22 @@ def solve_box(
 
 
 @leaf
-def mark_free(begin: int, size: int, work: Floats, group: Marks, rows: TransitionSet) -> None:
-    """Group 1 of a box row: what lies between the bounds.
+def mark_free(
+    begin: int,
+    size: int,
+    chance: Floats,
+    vector: Floats,
+    first: int,
+    c: float,
+    out: Floats,
+    group: Marks,
+) -> None:
+    """Group 1 of what ``solve_box`` wrote: the entries that no bound moved, as it counts them.
 
-    Nothing is ever clipped to 0 or 1: an entry too small for floats is free, and keeps a logarithm.
+    An entry that meets a bound exactly is free for both: it is so where c stands at a kink.
     """
     begin = place(begin)
+    first = place(first)
     for j in range(size):
-        e = begin + j
-        above = (work[e] > rows.lower[e]) | (rows.lower[e] <= 0.0)
-        below = (work[e] < rows.upper[e]) | (rows.upper[e] >= 1.0)
-        group[e] = above & below
+        w = max(chance[begin + j], 0.0) * vector[first + j]
+        group[begin + j] = c * w == out[begin + j]
