@@ -145,8 +145,10 @@ def test_clipped_rows(size: int, seed: int, c: float) -> None:
     assert slope == in_lanes(np.where(clipped == wanted, w, 0.0))
     out = hidden(np.zeros(size))
     places = [part for array in (table, vector, lower, upper) for part in (hidden(array), PADDING)]
-    again, same, bend, far = PASSES["clip_bend"](*places, out, PADDING, size, c)
+    marks = hidden(np.zeros(size, np.uint8))
+    again, same, bend, far = PASSES["clip_bend"](*places, out, PADDING, marks, PADDING, size, c)
     assert (again, same) == (total, slope)
+    np.testing.assert_array_equal(marks, hidden((clipped == wanted).astype(np.uint8)))
     np.testing.assert_array_equal(out, hidden(clipped))
     s = np.abs(wanted - clipped) / (wanted + clipped)
     assert far == (s * s > box_passes.NEAR * box_passes.NEAR).sum()

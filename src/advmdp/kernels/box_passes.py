@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .passes import Floats
+from .passes import Floats, Marks
 from .vectors import Lanes, vectorised
 
 LEAST = 1e-300  # instead of a zero in a denominator
@@ -105,10 +105,11 @@ def clip_sum(
 
 
 def _clip_bend(
-    lanes: Lanes, value: Any, factor: Any, lower: Any, upper: Any, old: Any, c: Any
+    lanes: Lanes, value: Any, factor: Any, lower: Any, upper: Any, old: Any, mark: Any, c: Any
 ) -> Sequence[Any]:
     weight, wanted, clipped = _clip(lanes, value, factor, lower, upper, c)
-    slope = lanes.where(lanes.equal(wanted, clipped), weight, lanes.every(0.0))
+    free = lanes.equal(wanted, clipped)
+    slope = lanes.where(free, weight, lanes.every(0.0))
     scale = lanes.larger(lanes.add(wanted, clipped), lanes.every(LEAST))
     s = lanes.over(lanes.subtract(wanted, clipped), scale)
     t = lanes.times(s, s)
@@ -117,10 +118,10 @@ def _clip_bend(
         series = lanes.add(lanes.every(coefficient), lanes.times(t, series))
     bend = lanes.times(clipped, lanes.times(lanes.times(lanes.every(2.0), s), series))
     far = lanes.count(lanes.less(lanes.every(NEAR * NEAR), t))
-    return [clipped, slope, bend, far, clipped]
+    return [clipped, slope, bend, far, clipped, free]
 
 
-@vectorised(_clip_bend, n_results=4, writes=[4])
+@vectorised(_clip_bend, n_results=4, writes=[4, 5])
 def clip_bend(
     table: Floats,
     begin: int,
@@ -132,12 +133,15 @@ def clip_bend(
     upper_begin: int,
     out: Floats,
     out_begin: int,
+    group: Marks,
+    group_begin: int,
     size: int,
     c: float,
 ) -> tuple[float, float, float, float]:
-    """``clip_sum``, with the clipped row p written out, the sum of  p ln(c w / p)  over the entries
-    that are clipped, and how many of these are too far from their bounds for it to be right.
+    """``clip_sum``, with the clipped row p and group 1, its free entries, written out.
 
+    Returned besides: the sum of  p ln(c w / p)  over the entries that are clipped, and how many of
+    these are too far from their bounds for it to be right.
     The logarithm is the series of  ln((1 + s) / (1 - s)) = 2 s (1 + s^2 / 3 + s^4 / 5 + ...),  here
     to rounding: it becomes vector instructions, and it is exactly zero on free entries.
     """
@@ -150,6 +154,7 @@ def clip_bend(
         wanted = c * w
         clipped = min(max(wanted, lower[lower_begin + j]), upper[upper_begin + j])
         out[out_begin + j] = clipped
+        group[group_begin + j] = wanted == clipped
         total += clipped
         slope += w if wanted == clipped else 0.0
         s = (wanted - clipped) / max(wanted + clipped, LEAST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .dual import CONSTANT, IMPLICIT, POOLED, WRITTEN, Dual, Measure
+from .dual import CONSTANT, IMPLICIT, POOLED, WRITTEN, Dual, Measure, gain_of, log_scale_of
 from .flow import forward
 from .graph import (
     Graph,
@@ -37,7 +37,7 @@ def commit_tiny(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
             if dual.holding[r] == IMPLICIT:
                 dual.work[e] = from_log(log_value + math.log(dual.scale[r]))
             elif dual.group[e] > 0:
-                log_scale = dual.log_scale[2 * r + int64(dual.group[e]) - 1]
+                log_scale = log_scale_of(dual, r, int64(dual.group[e]))
                 dual.work[e] = from_log(log_value + log_scale)
 
 
@@ -72,7 +72,7 @@ def commit_choice(r: int, x: int, measure: Measure, dual: Dual) -> None:
     if dual.share[r] >= TINY:
         measure.policy[r] = dual.share[r]
     else:
-        gain = -math.log(dual.scale[r]) if dual.holding[r] == IMPLICIT else dual.gain[r]
+        gain = gain_of(dual, r)
         log_total = math.log(dual.total[x]) if dual.total[x] > 0.0 else dual.log_total[x]
         measure.policy[r] = from_log(logarithm(measure.policy[r]) + gain - log_total)
 

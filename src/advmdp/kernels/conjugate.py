@@ -51,8 +51,9 @@ def remove_gauge(graph: Graph, dual: Dual, residual: Floats) -> None:
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             total += residual[x]
             flow += dual.inflow[x] + dual.outflow[x]
+        share = total / flow
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            residual[x] -= total * (dual.inflow[x] + dual.outflow[x]) / flow
+            residual[x] -= share * (dual.inflow[x] + dual.outflow[x])
 
 
 @kernel

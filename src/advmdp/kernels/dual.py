@@ -42,7 +42,6 @@ from .rows import (
     SIMPLEX,
     Marks,
     TransitionSet,
-    mark_free,
     solve_box,
 )
 from .signed import linear, logarithm
@@ -91,12 +90,12 @@ class Dual(NamedTuple):
     lift: Floats  # (S,) multiplier of the floor: ln(outflow / what it would be without)
     row_mass: Floats  # (R,) m(x, a)
     share: Floats  # (R,) the new policy pi(a | x), unsigned
-    gain: Floats  # (R,) value of the row oracle; only meaningful for rows that are not implicit
+    gain: Floats  # (R,) value of the row oracle; ask ``gain_of``
     scale: Floats  # (R,) c of an implicit row, and the first guess for a written one
     holding: Marks  # (R,)
     tight: Floats  # (R,) at most one over the factor that takes p~ to a bound of its box
     group_mass: Floats  # (2 R,) masses of groups 1 and 2 of written rows
-    log_scale: Floats  # (2 R,) logarithms of their scales
+    log_scale: Floats  # (2 R,) logarithms of their scales, or NaN; ask ``log_scale_of``
     work: Floats  # (E,) p_beta of written rows
     group: Marks  # (E,)
     total: Floats  # (S,) the sum over actions of pi~ e^gain
@@ -168,6 +167,23 @@ def written_gain(graph: Graph, r: int, measure: Measure, dual: Dual) -> float:
 
 
 @leaf
+def log_scale_of(dual: Dual, r: int, g: int) -> float:
+    """The logarithm of the scale of group g = 1, 2 of a written row."""
+    found = dual.log_scale[2 * r + g - 1]
+    return found if found == found else math.log(dual.scale[r])
+
+
+@leaf
+def gain_of(dual: Dual, r: int) -> float:
+    """The value of the row oracle."""
+    if dual.holding[r] == IMPLICIT:
+        return -math.log(dual.scale[r])
+    if dual.holding[r] == WRITTEN and dual.log_scale[2 * r] != dual.log_scale[2 * r]:
+        return dual.gain[r] - math.log(dual.scale[r])
+    return dual.gain[r]
+
+
+@leaf
 def set_groups(
     dual: Dual, r: int, log_a: float, mass_a: float, log_b: float, mass_b: float
 ) -> None:
@@ -176,25 +192,6 @@ def set_groups(
     dual.group_mass[2 * r] = mass_a
     dual.group_mass[2 * r + 1] = mass_b
     dual.holding[r] = WRITTEN
-
-
-@leaf
-def box_row(
-    begin: int,
-    size: int,
-    measure: Measure,
-    vector: Floats,
-    first: int,
-    rows: TransitionSet,
-    dual: Dual,
-    r: int,
-) -> tuple[float, float, float, float]:
-    """``solve_box`` for row r with the tilts in ``vector``, and its free entries marked."""
-    chance = measure.chance
-    work = dual.work
-    c, free, bend, far = solve_box(begin, size, chance, vector, first, rows, dual.scale[r], work)
-    mark_free(begin, size, chance, vector, first, c, work, dual.group)
-    return c, free, bend, far
 
 
 @leaf
@@ -217,19 +214,25 @@ def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual:
         if kind == BOX and stays_free(graph, r, measure.chance, dual, rows):
             return total
     if kind == BOX:
+        chance = measure.chance
+        start = dual.scale[r]
+        work = dual.work
+        group = dual.group
         if is_scattered(graph, r):
             gather(graph, r, dual.tilt, dual.near)
-            c, free, bend, far = box_row(begin, size, measure, dual.near, 0, rows, dual, r)
+            found = solve_box(begin, size, chance, dual.near, 0, rows, start, work, group)
         else:
             first = int64(graph.first[r])
-            c, free, bend, far = box_row(begin, size, measure, dual.tilt, first, rows, dual, r)
+            found = solve_box(begin, size, chance, dual.tilt, first, rows, start, work, group)
+        c, free, bend, far = found
         if not (SMALLEST < c < LARGEST):
             return -1.0
         dual.scale[r] = c
-        set_groups(dual, r, math.log(c), free, 0.0, 0.0)
         if far == 0.0:
-            dual.gain[r] = bend - dual.log_scale[2 * r]
-            return math.exp(dual.gain[r])
+            set_groups(dual, r, math.nan, free, 0.0, 0.0)  # few ever ask for the logarithm of c
+            dual.gain[r] = bend
+            return math.exp(bend) / c
+        set_groups(dual, r, math.log(c), free, 0.0, 0.0)
     else:
         row_tilt(graph, r, measure.chance, dual.tilt, 1.0, dual.work)
         half = 0.5 * rows.width[r]

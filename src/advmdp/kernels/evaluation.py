@@ -81,17 +81,18 @@ def sweep_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dua
         z += factor * total
     if not (SMALLEST < z < math.inf):
         return math.nan
+    shrink = 1.0 / z
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        dual.outflow[x] /= z
-        pool.lead[x] /= z
-        pool.mass[x] /= z
+        dual.outflow[x] *= shrink
+        pool.lead[x] *= shrink
+        pool.mass[x] *= shrink
         if pool.others[x] > 0:
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 if dual.holding[r] != POOLED:
                     dual.share[r] /= dual.total[x]
     for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
-        dual.free_inflow[x] = dual.free_sum[x] * dual.tilt[x] / z
-        dual.inflow[x] = dual.free_inflow[x] + dual.other_sum[x] / z
+        dual.free_inflow[x] = dual.free_sum[x] * dual.tilt[x] * shrink
+        dual.inflow[x] = dual.free_inflow[x] + dual.other_sum[x] * shrink
     return z
 
 

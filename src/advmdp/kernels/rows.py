@@ -79,6 +79,7 @@ def solve_box(
     rows: TransitionSet,
     start: float,
     out: Floats,
+    group: Marks,
 ) -> tuple[float, float, float, float]:
     """p_beta = clip(c w) with the c for which it sums to one;  inf when floats cannot hold that.
 
@@ -116,30 +117,21 @@ def solve_box(
             else:
                 break
         total, slope, bend, far = clip_bend(
-            chance, begin, vector, first, lower, begin, upper, begin, out, begin, size, c
+            chance,
+            begin,
+            vector,
+            first,
+            lower,
+            begin,
+            upper,
+            begin,
+            out,
+            begin,
+            group,
+            begin,
+            size,
+            c,
         )
         if settled or abs(1.0 - total) <= ROUNDING:
             return c, c * slope, bend, far
     return math.inf, 0.0, 0.0, 0.0
-
-
-@leaf
-def mark_free(
-    begin: int,
-    size: int,
-    chance: Floats,
-    vector: Floats,
-    first: int,
-    c: float,
-    out: Floats,
-    group: Marks,
-) -> None:
-    """Group 1 of what ``solve_box`` wrote: the entries that no bound moved, as it counts them.
-
-    An entry that meets a bound exactly is free for both: it is so where c stands at a kink.
-    """
-    begin = place(begin)
-    first = place(first)
-    for j in range(size):
-        w = max(chance[begin + j], 0.0) * vector[first + j]
-        group[begin + j] = c * w == out[begin + j]

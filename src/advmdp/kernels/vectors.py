@@ -100,7 +100,7 @@ class Lanes:
         return found if kind == self.kind else builder.uitofp(found, self.kind)
 
     def _bytes(self, kind: Any) -> int:
-        return 8 if kind == self.kind else int(kind.element.width) // 8
+        return 8 if kind.element == self.kind.element else int(kind.element.width) // 8
 
     def store(self, value: Any, pointer: Any) -> None:
         """Write eight entries, or as many as are left of the row.
@@ -109,8 +109,11 @@ class Lanes:
         eight takes the whole for written, and makes whoever reads the next row wait.
         """
         builder = self._builder
+        if value.type.element == self._ir.IntType(1):  # a condition
+            value = builder.zext(value, self._ir.VectorType(self._ir.IntType(8), N_LANES))
+        align = self._bytes(value.type)
         if self._inside is None:
-            builder.store(value, builder.bitcast(pointer, value.type.as_pointer()), align=8)
+            builder.store(value, builder.bitcast(pointer, value.type.as_pointer()), align=align)
             return
         width = N_LANES
         while width > 1:
@@ -119,7 +122,7 @@ class Lanes:
             flag = builder.and_(self._left, self._left.type(width))
             wanted = builder.icmp_signed("!=", flag, flag.type(0))
             with builder.if_then(wanted):
-                builder.store(low, builder.bitcast(pointer, low.type.as_pointer()), align=8)
+                builder.store(low, builder.bitcast(pointer, low.type.as_pointer()), align=align)
             value = self.where(wanted, high, low)
             pointer = builder.gep(pointer, [flag])
 
