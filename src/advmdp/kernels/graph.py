@@ -1,4 +1,4 @@
-"""The index arrays of a layout, and the three loops over a row that everything is made of.
+"""The index arrays of a layout, and the loops over a row that everything is made of.
 
 A row (x, a) owns the entries ``row_start[r] .. row_start[r + 1]``; entry j leads to the state
 ``first[r] + j`` or, in a scattered row, ``successor[e]``.  Indices are unsigned 32-bit so that the

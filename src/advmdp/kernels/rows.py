@@ -5,9 +5,10 @@ For a row (x, a) with current transition p~ and a tilt beta on the successors, e
     p_beta = argmax over p in the row's set of  <p, beta> - KL(p || p~),     gain = that maximum,
 
 the inner problem left when the multipliers mu of the paper's dual (appendix, "Updating Occupancy
-Measure") are eliminated in closed form.  On entry ``work`` holds ``w = p~ e^beta`` (up to a common
-factor ``e^shift``); on exit it holds p_beta, and ``group`` says which entries move together: in
-group g the derivative is  d p / d beta = diag(p_g) - p_g p_g^T / (mass of g),  in group 0 it is 0.
+Measure") are eliminated in closed form.  With  w = p~ e^beta  (up to a common factor ``e^shift``)
+they write p_beta, and ``group`` says which entries move together: in group g the derivative is
+d p / d beta = diag(p_g) - p_g p_g^T / (mass of g),  in group 0 it is 0.  This file has the box, the
+paper's set; ``ball.py`` has the L1 ball, ``careful.py`` both in logarithms.
 """
 
 from __future__ import annotations
