@@ -72,3 +72,14 @@ def test_long_chain_of_layers() -> None:
     assert flow_error(result.occupancy) <= 1e-10
     assert target.error(result.occupancy) <= 1e-14
     assert abs(result.divergence - result.dual_value) <= 1e-8
+
+
+def test_states_with_next_to_no_flow_on_a_sparse_support() -> None:
+    """Full information makes some states a millionth as likely as others; all must balance."""
+    mdp = am.families.random_mdp((1, 20, 20, 1), 3, seed=1, n_successors=3)
+    losses = am.losses.Stochastic(np.random.default_rng(0).random(mdp.layout.n_rows))
+    learner = am.LEARNERS["uc-o-reps"].make(mdp.layout, n_episodes=3000, log_scale=0.01)
+    run = am.play(mdp, losses, learner, 2100, seed=3)
+    assert run.solver is not None
+    assert run.solver.safe_paths == 0
+    assert run.solver.worst_residual <= 1e-10

@@ -3,7 +3,8 @@
 Start at beta = 0 (the last iterate is nearly feasible: only the visited rows were re-weighted).
 While some state's inflow and outflow differ by more than a factor of ten, scale all of them:
 ``beta(x) += ln(outflow / inflow) / 2``, half of which is guaranteed to decrease G for any convex
-row set (the bound e^{b-a} <= (e^{2b} + e^{-2a}) / 2 applied to Z_k).  Otherwise take Newton steps.
+row set (the bound e^{b-a} <= (e^{2b} + e^{-2a}) / 2 applied to Z_k).  Otherwise take Newton steps,
+and scale again at the end if all that is left are states with next to no flow.
 """
 
 from __future__ import annotations
@@ -172,6 +173,8 @@ def project(
     step = 1.0
     scaled = False
     trust_newton = True
+    polish = False
+    before = math.inf  # the relative imbalance at the last base point
     tolerance = FLOORED_TOLERANCE if rows.least > 0.0 else FLOW_TOLERANCE
     nearly = NEARLY * tolerance
     factored_at = 0.0  # the flow residual where the blocks were factored
@@ -200,7 +203,11 @@ def project(
             solver.figures[GAP] = commit(graph, measure, rows, dual)
             return True
         report[ITERATIONS] += 1
-        scaled = ratio > FAR or not trust_newton
+        # A linear system is solved to an absolute accuracy.  Where states with next to no flow need
+        # a relative one that it does not reach, scaling balances them one by one.
+        polish = absolute <= tolerance and (polish or relative > 0.5 * before)
+        before = relative
+        scaled = ratio > FAR or not trust_newton or polish
         trust_newton = True
         if scaled:
             scaling_direction(dual, vectors.direction)
