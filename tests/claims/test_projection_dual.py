@@ -80,3 +80,10 @@ def test_the_models_agree_with_those_of_the_tests() -> None:
     )
     dual = oracles.paper_dual(layout, case.weights, case.centre, case.width, free_beta=True)
     assert abs(dual.value - project_seed_dual(weights, *sides).value) < 1e-8
+
+
+def test_says_on_how_many_the_conic_solver_gave_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracles, "conic_projection", lambda *_: None)
+    finding = projection_dual.examine(TINY, rng())
+    total = len(projection_dual.SHAPES) * TINY.n_projections
+    assert f"Clarabel gave up on {total} of {total}" in finding.measured

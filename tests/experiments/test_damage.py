@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import resource
 import shutil
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -220,3 +223,22 @@ def test_a_store_without_its_folders_is_read_and_mended(tmp_path: Path) -> None:
     (tmp_path / "store" / "store.json").write_text('{"schema": 1}')
     assert Store(tmp_path / "store").runs().height == 0
     assert play_here(Store(tmp_path / "store", create=True), [one_run()]).complete
+
+
+def test_a_late_writer_does_not_keep_a_finished_run_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker may outlive its killed sweep by a moment, and write while the folder is removed."""
+    store = Store(tmp_path / "store", create=True)
+    claim = store.claim(runs_of(sweep_text(n_episodes=100, replicates=1))[0].identity())
+    assert claim is not None
+    remove = os.rmdir
+
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        with suppress(FileNotFoundError):
+            (claim.folder / "checkpoint-a.bin").write_bytes(b"late")
+        remove(*arguments, **options)
+
+    monkeypatch.setattr(os, "rmdir", interrupted)
+    store.drop(claim)
+    assert not claim.folder.exists()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 from numba.core.errors import TypingError
@@ -133,6 +133,7 @@ def test_entries_that_only_a_logarithm_holds_are_never_tight_against_zero() -> N
     assert call("tightness", value, np.full(3, 0.1), np.ones(3)) > 1e290
 
 
+@settings(deadline=None)
 @given(st.integers(1, 40), st.integers(0, 100), st.floats(0.05, 5.0))
 def test_clipped_rows(size: int, seed: int, c: float) -> None:
     data = row(size, seed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,8 +87,12 @@ def divergence(q: Floats, weights: Floats) -> float:
     return float((q[seen] * np.log(q[seen] / weights[seen])).sum() - q.sum() + weights.sum())
 
 
-def conic_projection(layout: Layout, weights: Floats, box: BoxSet) -> Floats:
-    """The projection from its linear constraints, by Clarabel."""
+CONIC_TOLERANCES = (1e-11, 1e-9, 1e-8)
+"""What Clarabel is asked for in turn; it gives up on some instances rather than be inaccurate."""
+
+
+def conic_projection(layout: Layout, weights: Floats, box: BoxSet) -> Floats | None:
+    """The projection from its linear constraints, by Clarabel; None where that gives up."""
     cp: Any = importlib.import_module("cvxpy")
     rows, inflow, outflow = incidence(layout)
     q: Any = cp.Variable(layout.n_entries, nonneg=True)
@@ -102,9 +107,15 @@ def conic_projection(layout: Layout, weights: Floats, box: BoxSet) -> Floats:
     if binding[1].any():
         constraints.append(q[binding[1]] <= cp.multiply(high[binding[1]], mass[binding[1]]))
     problem = cp.Problem(cp.Minimize(cp.sum(cp.kl_div(q, weights))), constraints)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "may be inaccurate" at this tolerance: we look ourselves
-        problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    for tolerance in CONIC_TOLERANCES:
+        options = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), tolerance)
+        # "may be inaccurate" at this tolerance: we look ourselves
+        with warnings.catch_warnings(), suppress(cp.SolverError):
+            warnings.simplefilter("ignore")
+            problem.solve(solver=cp.CLARABEL, **options)
+            break
+    if q.value is None:
+        return None
     return np.maximum(np.asarray(q.value, dtype=np.float64), 0.0)
 
 

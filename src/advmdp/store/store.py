@@ -175,8 +175,16 @@ class Store:
         return old["started"], old["sittings"]
 
     def drop(self, claim: Claim) -> None:
-        """Remove the working folder of a run and give up the claim."""
-        shutil.rmtree(claim.folder, ignore_errors=True)
+        """Remove the working folder of a run and give up the claim.
+
+        It is put aside first, in one step: a worker that outlived its sweep by a moment may be
+        writing a checkpoint into it, and a folder that grows cannot be removed.
+        """
+        aside = claim.folder.with_name(f".{claim.folder.name}.{secrets.token_hex(4)}.partial")
+        with suppress(OSError):
+            claim.folder.rename(aside)
+        for folder in (aside, claim.folder):
+            shutil.rmtree(folder, ignore_errors=True)
         claim.release()
 
     def checkpoints(self, identity: Identity) -> Checkpoints:
