@@ -202,6 +202,8 @@ class Store:
                 names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
             for name in names:
                 folder = self.path / part / name
+                if part == "work" and (self.path / "runs" / name).exists():
+                    continue  # finished, and killed before its working folder was removed
                 try:
                     manifest = manifests.read(folder)
                 except DamagedFile as problem:
