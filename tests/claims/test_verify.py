@@ -93,7 +93,28 @@ def test_a_claim_without_its_runs_is_left_out(tmp_path, claims, monkeypatch, cap
     shown = capsys.readouterr()
     assert "second: not measured: verify: run-7 could not be played" in shown.out
     assert "3 claims: 1 hold, 1 fail, 1 vacuous" in shown.out
-    assert shown.err == "not measured: second; advmdp ls s has the reasons\n"
+    assert shown.err == "not measured: second; the reasons are in s/log.txt\n"
+
+
+def broken_solver(lab: Lab) -> Finding:
+    raise ArithmeticError("the solver\ngave up")
+
+
+def sound_lemma(lab: Lab) -> Finding:
+    return finding("holds")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_error_inside_a_claim_leaves_the_others(
+    tmp_path, claims, monkeypatch, capsys, workers
+) -> None:  # type: ignore[no-untyped-def]
+    claims["second"], claims["third"] = Claim(broken_solver), Claim(sound_lemma)
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "--store", "s", "--workers", workers]) == 2  # second and fourth
+    shown = capsys.readouterr()
+    assert "second: not measured: ArithmeticError: the solver gave up" in shown.out
+    assert "3 claims: 2 hold, 1 fail, 0 vacuous" in shown.out
+    assert "broken_solver" in Path("s/log.txt").read_text()  # where it was raised
 
 
 def test_json_lines(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -242,3 +242,25 @@ def test_a_late_writer_does_not_keep_a_finished_run_at_work(
     monkeypatch.setattr(os, "rmdir", interrupted)
     store.drop(claim)
     assert not claim.folder.exists()
+
+
+def test_a_finished_run_whose_working_folder_was_left_behind_is_listed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the two: the next sweep finds it finished, and clears the folder."""
+    store, spec = Store(tmp_path / "store", create=True), one_run()
+    with monkeypatch.context() as killed:
+        killed.setattr(Store, "drop", lambda *_: None)
+        play_here(store, [spec])
+    assert (store.path / "work" / spec.id).exists()
+    assert [m["status"] for m in store.manifests()] == ["finished"]
+    assert store.manifest(spec.id)["run"] == spec.id
+    assert play_here(store, [spec]).n_found == 1
+
+
+def test_a_damaged_run_that_is_played_again_is_listed_at_work(tmp_path: Path) -> None:
+    store, spec = Store(tmp_path / "store", create=True), one_run()
+    play_here(store, [spec])
+    _truncate(store.path / "runs" / spec.id / "manifest.json", 50)
+    _cut(store, spec, after=2)
+    assert [m["status"] for m in store.manifests()] == ["cut"]

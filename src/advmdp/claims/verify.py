@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -18,11 +20,12 @@ from advmdp.claims.aside import spread
 from advmdp.claims.catalogue import CLAIMS, Claim, runs_of
 from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Incomplete, Lab
-from advmdp.errors import InvalidInput
+from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.experiments.catalogue import nearest
 from advmdp.reports.files import checked_path, replacing
 from advmdp.reports.pages import panel_data
 
+log = logging.getLogger(__name__)
 Findings = dict[str, Finding]
 """By the name that the command line knows."""
 Claims = Mapping[str, Claim]
@@ -47,7 +50,8 @@ def verify(lab: Lab, names: Sequence[str] = (), claims: Claims = CLAIMS) -> Find
 
     The stored runs of all claims are played as one list, so that no worker waits for the end of a
     claim; then the claims without stored runs are measured side by side, and the others judged.
-    A claim is left out, and the lab told why, if one of its runs cannot be played.
+    A claim is left out, and the lab told why, if one of its runs cannot be played or if anything
+    else goes wrong in it: the others are worth having.
     """
     wanted = checked_names(names, claims)
     with suppress(Incomplete):  # the claims that need what is missing will say so
@@ -56,6 +60,10 @@ def verify(lab: Lab, names: Sequence[str] = (), claims: Claims = CLAIMS) -> Find
 
     def heard(result: _Measured) -> None:
         name, found, seconds = result
+        if isinstance(found, _Problem):
+            log.error("%s: not measured: %s", name, found.trace)
+            lab.say(f"{name}: not measured: {found.line}")
+            return
         measured[name] = found
         lab.say(f"[{len(measured)}/{len(wanted)}] {name}: {found.verdict} ({seconds:.0f} s)")
 
@@ -64,24 +72,33 @@ def verify(lab: Lab, names: Sequence[str] = (), claims: Claims = CLAIMS) -> Find
         partial(_measure, lab.alone()), [(n, claims[n].measure) for n in alone], lab.workers, heard
     )
     for name in wanted:
-        if name not in measured:
-            try:
-                heard(_measure(lab, (name, claims[name].measure)))
-            except Incomplete as problem:
-                lab.say(f"{name}: not measured: {problem}")
+        if name not in alone:
+            heard(_measure(lab, (name, claims[name].measure)))
     return {name: measured[name] for name in wanted if name in measured}
+
+
+class _Problem(NamedTuple):
+    line: str
+    trace: str
 
 
 class _Measured(NamedTuple):
     name: str
-    finding: Finding
+    finding: Finding | _Problem
     seconds: float
 
 
 def _measure(lab: Lab, claim: tuple[str, Callable[[Lab], Finding]]) -> _Measured:
     begin = time.perf_counter()
     name, measure = claim
-    found = measure(lab)
+    found: Finding | _Problem
+    try:
+        found = measure(lab)
+    except AdvMDPError as problem:
+        found = _Problem(str(problem), traceback.format_exc())
+    except Exception as problem:  # another library's, or a mistake of ours: the log has the rest
+        what = " ".join(f"{type(problem).__name__}: {problem}".split())
+        found = _Problem(what, traceback.format_exc())
     return _Measured(name, found, time.perf_counter() - begin)
 
 

@@ -73,7 +73,7 @@ def verify(
     missing = [name for name in names if name not in findings]
     if missing:
         typer.echo(
-            f"not measured: {', '.join(missing)}; advmdp ls {store} has the reasons", err=True
+            f"not measured: {', '.join(missing)}; the reasons are in {store / 'log.txt'}", err=True
         )
     if n_failures(findings) or missing:
         raise typer.Exit(n_failures(findings) + len(missing))

@@ -195,6 +195,7 @@ class Store:
 
     def manifests(self) -> Iterator[dict[str, Any]]:
         """The manifests of all runs, finished or not; damaged ones are said in the log."""
+        listed: set[str] = set()
         for part in PARTS:
             if not (self.path / part).is_dir():  # created a moment ago
                 continue
@@ -202,7 +203,7 @@ class Store:
                 names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
             for name in names:
                 folder = self.path / part / name
-                if part == "work" and (self.path / "runs" / name).exists():
+                if name in listed:
                     continue  # finished, and killed before its working folder was removed
                 try:
                     manifest = manifests.read(folder)
@@ -212,6 +213,7 @@ class Store:
                     continue
                 if manifest["status"] == manifests.RUNNING and not is_claimed(folder):
                     manifest["status"] = manifests.CUT
+                listed.add(name)
                 yield manifest
 
     def manifest(self, run: str) -> dict[str, Any]:
