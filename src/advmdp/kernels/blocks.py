@@ -32,7 +32,7 @@ from .graph import (
     successor_of,
 )
 from .indices import int64, place
-from .targets import kernel, leaf
+from .targets import kernel, leaf, meet, shared
 
 RIDGE = 1e-11
 EMPTY = 1e-290  # a state with less flow than this takes no part
@@ -137,44 +137,49 @@ def add_row_curvature(
                     diagonal[line + i] += weight * dual.near[i] - pull * dual.together[i]
 
 
+@leaf
+def block_places(graph: Graph, k: int) -> tuple[int, int]:
+    """Where D[k] and C[k] begin."""
+    at = 0
+    off = 0
+    for i in range(1, k):
+        n = layer_end(graph, i) - layer_begin(graph, i)
+        at += n * n
+        off += n * (layer_end(graph, i + 1) - layer_begin(graph, i + 1))
+    return at, off
+
+
 @kernel
 def assemble(
     graph: Graph, measure: Measure, dual: Dual, diagonal: Floats, coupling: Floats
 ) -> None:
     """Fill the blocks D[1..L-1] and C[1..L-2]."""
-    for i in range(diagonal.shape[0]):
-        diagonal[i] = 0.0
-    at = 0  # of D[k]
-    off = 0  # of C[k]
     last = n_layers(graph) - 1
-    for k in range(last + 1):
+    for k in shared(1, last + 1):
+        at, off = block_places(graph, k)
+        before = layer_begin(graph, k - 1)
         here = layer_begin(graph, k)
-        there = layer_begin(graph, k + 1)
-        n = there - here
-        width = layer_end(graph, k + 1) - there
-        if k >= 1:
-            for i in range(n):
-                line = place(at + i * n)
-                for j in range(i + 1):
-                    diagonal[line + j] -= dual.mobile[here + i] * dual.mobile[place(here) + j]
-                flow = dual.outflow[here + i] + dual.inflow[here + i]
-                diagonal[line + i] += dual.mobile[here + i] + RIDGE * flow
-                if flow < EMPTY:
-                    diagonal[line + i] += 1.0
-            if k < last:
-                add_couplings(graph, k, measure, dual, coupling, off)
-                off += n * width
-            at += n * n
+        n = layer_end(graph, k) - here
+        for i in range(n):
+            line = place(at + i * n)
+            for j in range(i + 1):
+                diagonal[line + j] = -(dual.inflow[here + i] * dual.inflow[place(here) + j])
+            diagonal[line + i] += dual.free_inflow[here + i]
+        for r in range(before * graph.n_actions, here * graph.n_actions):
+            is_free = dual.holding[r] == IMPLICIT or dual.holding[r] == POOLED
+            if not is_free and dual.row_mass[r] > 0.0:
+                add_row_curvature(graph, r, measure, dual, here, diagonal, at, n)
+        for i in range(n):
+            line = place(at + i * n)
+            for j in range(i + 1):
+                diagonal[line + j] -= dual.mobile[here + i] * dual.mobile[place(here) + j]
+            flow = dual.outflow[here + i] + dual.inflow[here + i]
+            diagonal[line + i] += dual.mobile[here + i] + RIDGE * flow
+            if flow < EMPTY:
+                diagonal[line + i] += 1.0
         if k < last:
-            for i in range(width):
-                line = place(at + i * width)
-                for j in range(i + 1):
-                    diagonal[line + j] -= dual.inflow[there + i] * dual.inflow[place(there) + j]
-                diagonal[line + i] += dual.free_inflow[there + i]
-            for r in range(here * graph.n_actions, there * graph.n_actions):
-                is_free = dual.holding[r] == IMPLICIT or dual.holding[r] == POOLED
-                if not is_free and dual.row_mass[r] > 0.0:
-                    add_row_curvature(graph, r, measure, dual, there, diagonal, at, width)
+            add_couplings(graph, k, measure, dual, coupling, off)
+    meet()
 
 
 @leaf

@@ -102,6 +102,11 @@ class Dual(NamedTuple):
     log_total: Floats  # (S,) its logarithm, on the safe path
     free_sum: Floats  # (S,) accumulators of the layer sweep
     other_sum: Floats  # (S,)
+    top: Floats  # (L,) the largest beta of a layer before it is shifted
+    widest: Floats  # (L,) how far apart beta pulls the successors of a layer
+    shrink: Floats  # (L,) one over Z_k
+    log_z: Floats  # (L,)
+    term: Floats  # (S,) scratch: what a state adds to a sum over all
     near: Floats  # (widest row,) scratch: a state vector along one row
     together: Floats  # (widest row,) scratch: the entries of one group
     pool: Pool

@@ -22,78 +22,135 @@ from .graph import (
     is_scattered,
     layer_begin,
     layer_end,
+    layer_of,
     n_layers,
     row_add,
     row_begin,
     row_dot,
     row_dot_and_add,
+    row_pour,
     row_size,
     successor_of,
 )
 from .indices import int64
 from .passes import group_sums, inner
-from .pool import line_dot_and_add, sift_layer
+from .pool import line_dot, line_dot_and_add, sift_state, widest_tilt
 from .rows import SIMPLEX, TransitionSet
 from .signed import linear, logarithm
-from .state_floor import no_floor, push_flows, raise_states
-from .targets import kernel, leaf
+from .state_floor import push_flows, raise_states
+from .targets import kernel, leaf, meet, n_threads, shared
 
 
 @leaf
-def sweep_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dual: Dual) -> float:
-    """Row oracles and flows of layer k; returns Z_k, or NaN if floats cannot hold it."""
-    z = 0.0
+def pour_out(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
+    """The part of a solved row in the inflows; ``row_mass`` says how much it is."""
+    if dual.holding[r] == IMPLICIT:
+        row_pour(graph, r, measure.chance, dual.row_mass[r], dual.free_sum)
+    elif dual.holding[r] == WRITTEN:
+        row_pour(graph, r, dual.work, dual.row_mass[r], dual.other_sum)
+    else:
+        row_pour(graph, r, measure.chance, dual.row_mass[r], dual.other_sum)
+
+
+@leaf
+def solve_state(graph: Graph, x: int, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+    """Row oracles of a state, and its outflow before it is divided by Z_k.
+
+    That is NaN if floats cannot hold it.  With one thread to a run its flows are poured out at
+    once, while the rows are at hand.
+    """
     pool = dual.pool
-    for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        if not (dual.tilt[x] > SMALLEST):
-            return math.nan
-        factor = linear(measure.mass[x]) / dual.tilt[x]
+    dual.outflow[x] = math.nan
+    if not (dual.tilt[x] > SMALLEST):
+        return
+    factor = linear(measure.mass[x]) / dual.tilt[x]
+    if n_threads() == 1:
         total = line_dot_and_add(pool, x, dual.tilt, factor, dual.free_sum)
-        pool.lead[x] = factor
-        pool.mass[x] = factor * total
-        stop = (x + 1) * graph.n_actions if pool.others[x] > 0 else 0
-        for r in range(x * graph.n_actions, stop):
-            if dual.holding[r] == POOLED:
-                continue
-            weight = linear(measure.policy[r])
-            if rows.kind[r] == SIMPLEX:
-                growth = row_dot_and_add(
-                    graph, r, measure.chance, dual.tilt, factor * weight, dual.free_sum
-                )
-                dual.holding[r] = IMPLICIT
-                dual.scale[r] = 1.0 / growth
-            else:
-                growth = solve_row(graph, r, measure, rows, dual)
-                if dual.holding[r] == IMPLICIT:
-                    row_add(graph, r, measure.chance, factor * weight, dual.free_sum)
-                elif dual.holding[r] == WRITTEN:
-                    row_add(graph, r, dual.work, factor * weight * growth, dual.other_sum)
-                else:
-                    row_add(graph, r, measure.chance, factor * weight * growth, dual.other_sum)
-            if not (growth > SMALLEST):
-                return math.nan
-            dual.share[r] = weight * growth
-            total += dual.share[r]
-        if not (SMALLEST < total < math.inf):
-            return math.nan
-        dual.total[x] = total
-        dual.outflow[x] = factor * total
-        z += factor * total
-    if not (SMALLEST < z < math.inf):
-        return math.nan
-    shrink = 1.0 / z
-    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+    else:
+        total = line_dot(pool, x, dual.tilt)
+    pool.lead[x] = factor
+    pool.mass[x] = factor * total
+    stop = (x + 1) * graph.n_actions if pool.others[x] > 0 else 0
+    for r in range(x * graph.n_actions, stop):
+        if dual.holding[r] == POOLED:
+            continue
+        weight = linear(measure.policy[r])
+        dual.row_mass[r] = factor * weight
+        if rows.kind[r] == SIMPLEX:
+            growth = row_dot(graph, r, measure.chance, dual.tilt)
+            dual.holding[r] = IMPLICIT
+            dual.scale[r] = 1.0 / growth
+        else:
+            growth = solve_row(graph, r, measure, rows, dual)
+            if dual.holding[r] != IMPLICIT:
+                dual.row_mass[r] *= growth
+        if not (growth > SMALLEST):
+            return
+        if n_threads() == 1:
+            pour_out(graph, r, measure, dual)
+        dual.share[r] = weight * growth
+        total += dual.share[r]
+    if not (SMALLEST < total < math.inf):
+        return
+    dual.total[x] = total
+    dual.outflow[x] = factor * total
+
+
+@leaf
+def pour_all(graph: Graph, measure: Measure, dual: Dual) -> None:
+    """The flows of all states by several threads, in the order in which one would add them."""
+    for x in range(layer_begin(graph, n_layers(graph))):
+        row_pour(dual.pool.lines, x, dual.pool.table, dual.pool.lead[x], dual.free_sum)
+        if dual.pool.others[x] > 0:
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                if dual.holding[r] != POOLED:
+                    pour_out(graph, r, measure, dual)
+    meet()
+
+
+@leaf
+def normalise(graph: Graph, dual: Dual) -> None:
+    """Z_k and its logarithm for every layer (NaN if floats cannot hold it), and true flows."""
+    n = dual.beta.shape[0]
+    pool = dual.pool
+    for k in shared(0, n_layers(graph)):
+        z = 0.0
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            z += dual.outflow[x]
+        dual.shrink[k] = 1.0 / z
+        dual.log_z[k] = math.log(z) if SMALLEST < z < math.inf else math.nan
+    meet()
+    for x in shared(0, n - 1):
+        shrink = dual.shrink[layer_of(graph, x)]
         dual.outflow[x] *= shrink
+        dual.mobile[x] = dual.outflow[x]
+        dual.lift[x] = 0.0
         pool.lead[x] *= shrink
         pool.mass[x] *= shrink
         if pool.others[x] > 0:
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 if dual.holding[r] != POOLED:
                     dual.share[r] /= dual.total[x]
-    for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+    for x in shared(1, n):
+        shrink = dual.shrink[layer_of(graph, x) - 1]
         dual.free_inflow[x] = dual.free_sum[x] * dual.tilt[x] * shrink
         dual.inflow[x] = dual.free_inflow[x] + dual.other_sum[x] * shrink
-    return z
+    meet()
+
+
+@leaf
+def sweep(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+    """Row oracles, flows and ``log_z`` of all layers."""
+    for k in shared(0, n_layers(graph)):
+        dual.widest[k] = widest_tilt(graph, k + 1, dual)
+    meet()
+    for x in shared(0, dual.beta.shape[0] - 1):
+        sift_state(graph, x, measure, rows, dual, dual.widest[layer_of(graph, x)])
+        solve_state(graph, x, measure, rows, dual)
+    meet()
+    if n_threads() > 1:
+        pour_all(graph, measure, dual)
+    normalise(graph, dual)
 
 
 @kernel
@@ -127,6 +184,8 @@ def sweep_layer_in_logs(
         z += dual.outflow[x]
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
         dual.outflow[x] /= z
+        dual.mobile[x] = dual.outflow[x]
+        dual.lift[x] = 0.0
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             flow = dual.outflow[x] * dual.share[r]
             if dual.holding[r] == CONSTANT:
@@ -148,27 +207,29 @@ def evaluate(
     ``in_logs`` is True or None, not False: the compiler drops the branch of an argument that is
     None, so the safe path is compiled only when it is first needed.
     """
-    for x in range(dual.beta.shape[0]):
+    for x in shared(0, dual.beta.shape[0]):
         dual.free_sum[x] = 0.0
         dual.other_sum[x] = 0.0
+    meet()
+    if in_logs is None:
+        sweep(graph, measure, rows, dual)
+    else:
+        for k in range(n_layers(graph)):
+            dual.widest[k] = widest_tilt(graph, k + 1, dual)
+            dual.log_z[k] = sweep_layer_in_logs(graph, k, measure, rows, dual)
     total = 0.0
     for k in range(n_layers(graph)):
-        if in_logs is None:
-            sift_layer(graph, k, measure, rows, dual)
-            total += math.log(sweep_layer(graph, k, measure, rows, dual))
-        else:
-            total += sweep_layer_in_logs(graph, k, measure, rows, dual)
+        total += dual.log_z[k]
         if rows.least > 0.0 and k > 0:
             total += raise_states(graph, k, rows.least, dual)
             push_flows(graph, k, measure, dual)
-        else:
-            no_floor(graph, k, dual)
-        if not (abs(total) < math.inf):
-            return math.nan
-    for x in range(layer_begin(graph, n_layers(graph))):
+    if not (abs(total) < math.inf):
+        return math.nan
+    for x in shared(0, layer_begin(graph, n_layers(graph))):
         if dual.pool.others[x] > 0:
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 dual.row_mass[r] = dual.outflow[x] * dual.share[r]
+    meet()
     return total
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_add, row_dot
+from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_dot, row_pour
 from .signed import linear
-from .targets import kernel
+from .targets import kernel, meet
 
 
 @kernel
@@ -21,7 +21,8 @@ def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
     for k in range(n_layers(graph)):
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                row_add(graph, r, chance, mass[x] * linear(policy[r]), mass)
+                row_pour(graph, r, chance, mass[x] * linear(policy[r]), mass)
+        meet()
 
 
 @kernel

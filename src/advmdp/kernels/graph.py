@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .indices import int64
 from .passes import dot, dot_and_add, dot_and_low, scale, tilt
-from .targets import leaf
+from .targets import leaf, shared
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.uint32]
@@ -34,6 +34,7 @@ class Graph(NamedTuple):
     first: Index  # (R,)
     scattered: NDArray[np.uint8]  # (R,)
     successor: Index  # (E,), empty when no row is scattered
+    layer: Index  # (S,) the layer of each state
 
 
 @leaf
@@ -51,6 +52,11 @@ def layer_begin(graph: Graph, k: int) -> int:
 def layer_end(graph: Graph, k: int) -> int:
     """One past the last state of layer k."""
     return int64(graph.layer_start[k + 1])
+
+
+@leaf
+def layer_of(graph: Graph, x: int) -> int:
+    return int64(graph.layer[x])
 
 
 @leaf
@@ -119,6 +125,20 @@ def row_add(graph: Graph, r: int, table: Floats, factor: float, out: Floats) -> 
     else:
         first = int64(graph.first[r])
         for j in range(size):
+            out[first + j] += factor * max(table[begin + j], 0.0)
+
+
+@leaf
+def row_pour(graph: Graph, r: int, table: Floats, factor: float, out: Floats) -> None:
+    """``row_add`` by all threads of a run; ``meet`` before reading ``out``."""
+    begin = int64(graph.row_start[r])
+    size = int64(graph.row_start[r + 1]) - begin
+    if is_scattered(graph, r):
+        for j in shared(0, size):
+            out[int64(graph.successor[begin + j])] += factor * max(table[begin + j], 0.0)
+    else:
+        first = int64(graph.first[r])
+        for j in shared(0, size):
             out[first + j] += factor * max(table[begin + j], 0.0)
 
 

@@ -25,7 +25,7 @@ from .pool import UNKNOWN
 from .projection import Solver, project
 from .rows import TransitionSet
 from .signed import TINY, linear
-from .targets import kernel, leaf
+from .targets import kernel, leaf, meet, shared
 from .upper_occupancy import Reach, largest_reach
 from .visits import KNOWN, MOVES, OPENS, Counts, Visits, rebuild, record, settle, undo
 
@@ -87,7 +87,7 @@ def estimate_losses(
     measure = learner.measure
     noted = learner.path
     estimator = learner.rates.estimator
-    for k in range(path.shape[0]):
+    for k in shared(0, path.shape[0]):
         r = path[k]
         share = linear(measure.policy[r])
         noted.occupancy[k] = linear(measure.mass[states[k]]) * share
@@ -108,6 +108,7 @@ def estimate_losses(
                 estimator == PRINTED,
             )
         noted.estimate[k] = losses[k] / max(noted.bound[k] + learner.rates.gamma, 1e-300)
+    meet()
 
 
 @kernel
@@ -138,14 +139,17 @@ def begin_update(
     lost = False
     if rates.estimator == FULL:
         for r in range(policy.shape[0]):
-            learner.old_policy[r] = policy[r]
             lost = lost or all_losses[r] > 0.0
+        for r in shared(0, policy.shape[0]):
+            learner.old_policy[r] = policy[r]
             tilt_policy(policy, r, -rates.eta * all_losses[r])
     else:
         for k in range(path.shape[0]):
-            learner.old_policy[path[k]] = policy[path[k]]
             lost = lost or noted.estimate[k] > 0.0
+        for k in shared(0, path.shape[0]):
+            learner.old_policy[path[k]] = policy[path[k]]
             tilt_policy(policy, path[k], -min(rates.eta * noted.estimate[k], STEEPEST))
+    meet()
     learner.visits.clock[MOVES] = 1 if lost or opens else 0
     return lost or opens
 

@@ -25,11 +25,12 @@ from .graph import (
     Graph,
     layer_begin,
     layer_end,
+    layer_of,
     n_layers,
 )
 from .pool import fill_pool
 from .rows import TransitionSet
-from .targets import kernel
+from .targets import kernel, meet, shared
 
 # Of |inflow - outflow|, with layers summing to one.  What is committed conserves flow to rounding
 # in any case: the residual r says how good the dual solution is, and the duality gap is about r^2.
@@ -70,16 +71,18 @@ class Solver(NamedTuple):
 @kernel
 def measure_imbalance(dual: Dual, gradient: Floats) -> tuple[float, float, float]:
     """The gradient, and its worst entry: absolute, relative to the flow, as a logarithm."""
+    n = gradient.shape[0]
+    for x in shared(1, n - 1):
+        gradient[x] = dual.inflow[x] - dual.outflow[x]
+        high = max(dual.inflow[x], dual.outflow[x])
+        low = min(dual.inflow[x], dual.outflow[x])
+        dual.term[x] = low / high if high > NEGLIGIBLE else 1.0
+    meet()
     absolute = 0.0
     share = 1.0  # the worst of smaller flow / larger flow
-    n = gradient.shape[0]
     for x in range(1, n - 1):
-        difference = dual.inflow[x] - dual.outflow[x]
-        gradient[x] = difference
-        absolute = max(absolute, abs(difference))
-        high = max(dual.inflow[x], dual.outflow[x])
-        if high > NEGLIGIBLE:
-            share = min(share, min(dual.inflow[x], dual.outflow[x]) / high)
+        absolute = max(absolute, abs(gradient[x]))
+        share = min(share, dual.term[x])
     gradient[0] = 0.0
     gradient[n - 1] = 0.0
     return absolute, 1.0 - share, 1.0 / max(share, 1e-300)
@@ -104,14 +107,17 @@ def scaling_direction(dual: Dual, direction: Floats) -> None:
 @kernel
 def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
     """beta = base + step * direction, with the largest beta of a layer at 0, and its tilt."""
-    for k in range(1, n_layers(graph)):
+    for k in shared(1, n_layers(graph)):
         top = -math.inf
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             dual.beta[x] = vectors.base[x] + step * vectors.direction[x]
             top = max(top, dual.beta[x])
-        for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            dual.beta[x] -= top
-            dual.tilt[x] = math.exp(dual.beta[x])
+        dual.top[k] = top
+    meet()
+    for x in shared(1, dual.beta.shape[0] - 1):
+        dual.beta[x] -= dual.top[layer_of(graph, x)]
+        dual.tilt[x] = math.exp(dual.beta[x])
+    meet()
 
 
 @kernel
@@ -160,11 +166,12 @@ def project(
     dual = solver.dual
     vectors = solver.vectors
     report = solver.report
-    for x in range(dual.beta.shape[0]):
+    for x in shared(0, dual.beta.shape[0]):
         dual.beta[x] = 0.0
         dual.tilt[x] = 1.0
         vectors.base[x] = 0.0
         vectors.direction[x] = 0.0
+    meet()
     if in_logs is None:
         fill_pool(graph, measure, rows, dual)
     value = math.inf  # of G at the base point, whose flow residual is in figures

@@ -38,6 +38,9 @@ def new_solver(layout: Layout) -> Solver:
     def states() -> Floats:
         return np.zeros(n_states)
 
+    def layers() -> Floats:
+        return np.zeros(layout.n_layers)
+
     def rows() -> Floats:
         return np.zeros(n_rows)
 
@@ -63,6 +66,11 @@ def new_solver(layout: Layout) -> Solver:
         log_total=states(),
         free_sum=states(),
         other_sum=states(),
+        top=layers(),
+        widest=layers(),
+        shrink=layers(),
+        log_z=layers(),
+        term=states(),
         near=np.zeros(max(sizes)),
         together=np.zeros(max(sizes)),
         pool=Pool(

@@ -1,0 +1,103 @@
+"""Several GPU threads for one run: ``shared``, ``n_threads`` and ``meet`` of the kernels.
+
+The threads of a run are neighbours in a warp.  They execute everything together, so what is not
+in a shared loop is computed by all of them at once, from the same numbers and at no extra price: a
+warp takes as long for one thread as for all.  A loop over ``shared(begin, end)`` begins when all
+have come, and gives every thread its part of the turns.
+
+How many they are is known when a kernel is compiled, so one thread to a run costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+from numba.cuda import cgutils, types
+from numba.cuda.extending import intrinsic, lower_builtin
+from numba.cuda.typing import signature
+from numba.cuda.typing.templates import AbstractTemplate, infer_global
+
+from advmdp.batch.steps import Steps, steps_of
+
+SHORT = ir.IntType(32)
+_threads = 1
+
+
+@contextmanager
+def among(threads: int) -> Iterator[None]:
+    """What is compiled here is for runs of so many threads, a power of two."""
+    global _threads
+    before, _threads = _threads, threads
+    try:
+        yield
+    finally:
+        _threads = before
+
+
+def _lane(builder: Any) -> Any:
+    kind = ir.FunctionType(SHORT, [])
+    register = ir.InlineAsm(kind, "mov.u32 $0, %laneid;", "=r")
+    return builder.call(register, [], attrs=("readnone", "nounwind"))
+
+
+def _wait(builder: Any) -> None:
+    """Until all threads of this run are here; what they wrote can then be read by the others."""
+    if _threads == 1:
+        return
+    if _threads == 32:
+        run = SHORT(0xFFFFFFFF)
+    else:
+        first = builder.and_(_lane(builder), SHORT(0xFFFFFFFF ^ (_threads - 1)))
+        run = builder.shl(SHORT((1 << _threads) - 1), first)
+    kind = ir.FunctionType(ir.VoidType(), [SHORT])
+    wait = cgutils.get_or_insert_function(builder.module, kind, "llvm.nvvm.bar.warp.sync")
+    builder.call(wait, [run])
+
+
+def shared(*arguments: int) -> range:
+    """``range``, of which a thread takes its part."""
+    return range(*arguments)
+
+
+@infer_global(shared)
+class SharedTemplate(AbstractTemplate):
+    """Two or three whole numbers."""
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        fit = 2 <= len(args) <= 3 and all(isinstance(kind, types.Integer) for kind in args)
+        return signature(Steps(), *args) if fit and not kws else None
+
+
+@lower_builtin(shared, types.VarArg(types.Integer))
+def lower_shared(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    state = steps_of(context, builder, typed, args)
+    if _threads > 1:
+        _wait(builder)
+        mine = builder.and_(_lane(builder), SHORT(_threads - 1))
+        state.begin = builder.add(state.begin, builder.mul(mine, state.step, flags=["nsw"]))
+        state.step = builder.mul(state.step, SHORT(_threads), flags=["nsw"])
+    return state._getvalue()
+
+
+@intrinsic
+def n_threads(context: Any) -> Any:
+    """How many threads play this run."""
+
+    def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+        return context.get_constant(types.int64, _threads)
+
+    return types.int64(), codegen
+
+
+@intrinsic
+def meet(context: Any) -> Any:
+    """Wait for the other threads of this run."""
+
+    def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+        _wait(builder)
+        return context.get_dummy_value()
+
+    return types.none(), codegen
