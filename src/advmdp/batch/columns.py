@@ -29,9 +29,12 @@ from advmdp.errors import InvalidInput
 
 Bytes = NDArray[np.uint8]
 
-READ_ONLY = {"graph", "lines", "counter", "cell", "transitions", "tables", "marks"}
+READ_ONLY = {
+    *("graph", "lines", "counter", "cell", "transitions", "tables", "marks"),
+    *("diagonal_at", "coupling_at"),
+}
 CHOICES = {"n_actions", "kind", "noisy", "shape", "estimator", "bernstein", "fresh"}
-PRIVATE = {"near", "together", "reach"}
+PRIVATE = {"near", "keys", "row_order"}
 SWITCHES = {"least", "strength"}  # rates that switch a part of a kernel off when they are zero
 
 

@@ -104,8 +104,10 @@ def _load_kernels() -> None:
     package = load_cuda_kernels()
     if config.ENABLE_CUDASIM:
         return
-    from advmdp.batch import arithmetic  # noqa: F401  (registers itself with numba)
-    from advmdp.batch import sharing
+    from advmdp.batch import (
+        arithmetic,  # noqa: F401  (registers itself with numba)
+        sharing,
+    )
     from advmdp.batch.steps import steps
 
     for name, module in list(sys.modules.items()):

@@ -2,8 +2,8 @@
 
 The threads of a run are neighbours in a warp.  They execute everything together, so what is not
 in a shared loop is computed by all of them at once, from the same numbers and at no extra price: a
-warp takes as long for one thread as for all.  A loop over ``shared(begin, end)`` begins when all
-have come, and gives every thread its part of the turns.
+warp takes as long for one thread as for all.  A loop over ``shared(begin, end)`` gives every thread
+its part of the turns, after which they meet.
 
 How many they are is known when a kernel is compiled, so one thread to a run costs nothing.
 """
@@ -75,7 +75,6 @@ class SharedTemplate(AbstractTemplate):
 def lower_shared(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     state = steps_of(context, builder, typed, args)
     if _threads > 1:
-        _wait(builder)
         mine = builder.and_(_lane(builder), SHORT(_threads - 1))
         state.begin = builder.add(state.begin, builder.mul(mine, state.step, flags=["nsw"]))
         state.step = builder.mul(state.step, SHORT(_threads), flags=["nsw"])

@@ -10,6 +10,7 @@ from .graph import (
     Graph,
     gather,
     layer_of,
+    owner_of,
     row_begin,
     row_dot_and_low,
     row_size,
@@ -83,15 +84,14 @@ def commit(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> f
     D(q || q~) - dual value telescopes to  sum over states of  q(x) ln(q(x) / o(x)).
     """
     n = measure.mass.shape[0] - 1
-    for x in shared(0, n):
-        widest = dual.widest[layer_of(graph, x)]
-        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            commit_row(graph, r, x, measure, dual)
-            commit_choice(r, x, measure, dual)
-            if dual.holding[r] == WRITTEN:
-                dual.scale[r] = 1.0
-            if rows.kind[r] == BOX:
-                note_tightness(graph, r, measure, rows, dual, widest)
+    for r in shared(0, measure.policy.shape[0]):
+        x = owner_of(graph, r)
+        commit_row(graph, r, x, measure, dual)
+        commit_choice(r, x, measure, dual)
+        if dual.holding[r] == WRITTEN:
+            dual.scale[r] = 1.0
+        if rows.kind[r] == BOX:
+            note_tightness(graph, r, measure, rows, dual, dual.widest[layer_of(graph, x)])
     meet()
     forward(graph, measure.chance, measure.policy, measure.mass)
     for x in shared(0, n):

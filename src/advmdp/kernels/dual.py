@@ -108,7 +108,7 @@ class Dual(NamedTuple):
     log_z: Floats  # (L,)
     term: Floats  # (S,) scratch: what a state adds to a sum over all
     near: Floats  # (widest row,) scratch: a state vector along one row
-    together: Floats  # (widest row,) scratch: the entries of one group
+    together: Floats  # (E,) scratch of the blocks: the entries of one group, empty without blocks
     pool: Pool
 
 

@@ -28,7 +28,7 @@ from .graph import (
     row_begin,
     row_dot,
     row_dot_and_add,
-    row_pour,
+    row_part,
     row_size,
     successor_of,
 )
@@ -42,69 +42,113 @@ from .targets import kernel, leaf, meet, n_threads, shared
 
 
 @leaf
-def pour_out(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
-    """The part of a solved row in the inflows; ``row_mass`` says how much it is."""
-    if dual.holding[r] == IMPLICIT:
-        row_pour(graph, r, measure.chance, dual.row_mass[r], dual.free_sum)
-    elif dual.holding[r] == WRITTEN:
-        row_pour(graph, r, dual.work, dual.row_mass[r], dual.other_sum)
-    else:
-        row_pour(graph, r, measure.chance, dual.row_mass[r], dual.other_sum)
+def solve_free_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+    """The oracle of a row outside the pool: its share, not yet divided by the state's total.
 
-
-@leaf
-def solve_state(graph: Graph, x: int, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
-    """Row oracles of a state, and its outflow before it is divided by Z_k.
-
-    That is NaN if floats cannot hold it.  With one thread to a run its flows are poured out at
-    once, while the rows are at hand.
+    That is NaN if floats cannot hold it.  ``row_mass`` becomes what the row's table lacks as a
+    factor of its flow: an implicit row is not divided by its growth.
     """
-    pool = dual.pool
-    dual.outflow[x] = math.nan
-    if not (dual.tilt[x] > SMALLEST):
-        return
-    factor = linear(measure.mass[x]) / dual.tilt[x]
-    if n_threads() == 1:
-        total = line_dot_and_add(pool, x, dual.tilt, factor, dual.free_sum)
+    if rows.kind[r] == SIMPLEX:
+        growth = row_dot(graph, r, measure.chance, dual.tilt)
+        dual.holding[r] = IMPLICIT
+        dual.scale[r] = 1.0 / growth
     else:
-        total = line_dot(pool, x, dual.tilt)
-    pool.lead[x] = factor
-    pool.mass[x] = factor * total
-    stop = (x + 1) * graph.n_actions if pool.others[x] > 0 else 0
-    for r in range(x * graph.n_actions, stop):
-        if dual.holding[r] == POOLED:
-            continue
-        weight = linear(measure.policy[r])
-        dual.row_mass[r] = factor * weight
-        if rows.kind[r] == SIMPLEX:
-            growth = row_dot(graph, r, measure.chance, dual.tilt)
-            dual.holding[r] = IMPLICIT
-            dual.scale[r] = 1.0 / growth
-        else:
-            growth = solve_row(graph, r, measure, rows, dual)
-            if dual.holding[r] != IMPLICIT:
-                dual.row_mass[r] *= growth
-        if not (growth > SMALLEST):
-            return
-        if n_threads() == 1:
-            pour_out(graph, r, measure, dual)
-        dual.share[r] = weight * growth
-        total += dual.share[r]
-    if not (SMALLEST < total < math.inf):
-        return
-    dual.total[x] = total
-    dual.outflow[x] = factor * total
+        growth = solve_row(graph, r, measure, rows, dual)
+    dual.row_mass[r] = 1.0 if dual.holding[r] == IMPLICIT else growth
+    dual.share[r] = linear(measure.policy[r]) * growth if growth > SMALLEST else math.nan
 
 
 @leaf
-def pour_all(graph: Graph, measure: Measure, dual: Dual) -> None:
-    """The flows of all states by several threads, in the order in which one would add them."""
-    for x in range(layer_begin(graph, n_layers(graph))):
-        row_pour(dual.pool.lines, x, dual.pool.table, dual.pool.lead[x], dual.free_sum)
+def pour_row(graph: Graph, r: int, x: int, measure: Measure, dual: Dual) -> None:
+    """Add the flow of a solved row to the inflows of its successors."""
+    flow = dual.pool.lead[x] * linear(measure.policy[r]) * dual.row_mass[r]
+    if dual.holding[r] == IMPLICIT:
+        row_add(graph, r, measure.chance, flow, dual.free_sum)
+    elif dual.holding[r] == WRITTEN:
+        row_add(graph, r, dual.work, flow, dual.other_sum)
+    else:
+        row_add(graph, r, measure.chance, flow, dual.other_sum)
+
+
+@leaf
+def open_state(x: int, measure: Measure, dual: Dual) -> None:
+    """What the rows of a state are multiplied with; zero if floats cannot hold it."""
+    usable = dual.tilt[x] > SMALLEST
+    dual.pool.lead[x] = linear(measure.mass[x]) / dual.tilt[x] if usable else 0.0
+
+
+@leaf
+def close_state(graph: Graph, x: int, dual: Dual, line: float) -> None:
+    """The outflow of a state, before it is divided by Z_k; NaN if floats cannot hold it."""
+    factor = dual.pool.lead[x]
+    total = line
+    dual.pool.mass[x] = factor * line
+    if dual.pool.others[x] > 0:
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            if dual.holding[r] != POOLED:
+                total += dual.share[r]
+    dual.total[x] = total
+    usable = SMALLEST < total < math.inf and dual.tilt[x] > SMALLEST
+    dual.outflow[x] = factor * total if usable else math.nan
+
+
+@leaf
+def sweep_alone(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+    """Row oracles and flows of all states, each poured out at once while its rows are at hand."""
+    for x in range(dual.beta.shape[0] - 1):
+        sift_state(graph, x, measure, rows, dual, dual.widest[layer_of(graph, x)])
+        open_state(x, measure, dual)
+        line = line_dot_and_add(dual.pool, x, dual.tilt, dual.pool.lead[x], dual.free_sum)
         if dual.pool.others[x] > 0:
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 if dual.holding[r] != POOLED:
-                    pour_out(graph, r, measure, dual)
+                    solve_free_row(graph, r, measure, rows, dual)
+                    pour_row(graph, r, x, measure, dual)
+        close_state(graph, x, dual, line)
+
+
+@leaf
+def gather_flows(graph: Graph, y: int, measure: Measure, dual: Dual) -> None:
+    """What is poured into state y, added up in the same order."""
+    pool = dual.pool
+    k = layer_of(graph, y) - 1
+    free = 0.0
+    other = 0.0
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        lead = pool.lead[x]
+        free += lead * row_part(pool.lines, x, pool.table, y)
+        if pool.others[x] == 0:
+            continue
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            if dual.holding[r] == POOLED:
+                continue
+            flow = lead * linear(measure.policy[r]) * dual.row_mass[r]
+            if dual.holding[r] == IMPLICIT:
+                free += flow * row_part(graph, r, measure.chance, y)
+            elif dual.holding[r] == WRITTEN:
+                other += flow * row_part(graph, r, dual.work, y)
+            else:
+                other += flow * row_part(graph, r, measure.chance, y)
+    dual.free_sum[y] = free
+    dual.other_sum[y] = other
+
+
+@leaf
+def sweep_together(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+    """The same by several threads: a state, a row, a state, and a successor at a time."""
+    n = dual.beta.shape[0]
+    for x in shared(0, n - 1):
+        sift_state(graph, x, measure, rows, dual, dual.widest[layer_of(graph, x)])
+        open_state(x, measure, dual)
+    meet()
+    for r in shared(0, dual.share.shape[0]):
+        if dual.holding[r] != POOLED:
+            solve_free_row(graph, r, measure, rows, dual)
+    meet()
+    for x in shared(0, n - 1):
+        close_state(graph, x, dual, line_dot(dual.pool, x, dual.tilt))
+    for y in shared(1, n):
+        gather_flows(graph, y, measure, dual)
     meet()
 
 
@@ -144,12 +188,10 @@ def sweep(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> No
     for k in shared(0, n_layers(graph)):
         dual.widest[k] = widest_tilt(graph, k + 1, dual)
     meet()
-    for x in shared(0, dual.beta.shape[0] - 1):
-        sift_state(graph, x, measure, rows, dual, dual.widest[layer_of(graph, x)])
-        solve_state(graph, x, measure, rows, dual)
-    meet()
-    if n_threads() > 1:
-        pour_all(graph, measure, dual)
+    if n_threads() == 1:
+        sweep_alone(graph, measure, rows, dual)
+    else:
+        sweep_together(graph, measure, rows, dual)
     normalise(graph, dual)
 
 

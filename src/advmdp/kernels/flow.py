@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_dot, row_pour
+from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_add, row_dot, row_part
 from .signed import linear
-from .targets import kernel, meet
+from .targets import kernel, leaf, meet, n_threads, shared
 
 
 @kernel
@@ -19,10 +19,24 @@ def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
     for x in range(1, mass.shape[0]):
         mass[x] = 0.0
     for k in range(n_layers(graph)):
+        if n_threads() > 1:  # each takes some states, and looks where their mass comes from
+            for y in shared(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+                mass[y] = mass_into(graph, k, y, chance, policy, mass)
+            meet()
+            continue
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                row_pour(graph, r, chance, mass[x] * linear(policy[r]), mass)
-        meet()
+                row_add(graph, r, chance, mass[x] * linear(policy[r]), mass)
+
+
+@leaf
+def mass_into(graph: Graph, k: int, y: int, chance: Floats, policy: Floats, mass: Floats) -> float:
+    """The mass that layer k sends to state y, added up in the order of the rows."""
+    total = 0.0
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            total += mass[x] * linear(policy[r]) * row_part(graph, r, chance, y)
+    return total
 
 
 @kernel

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .indices import int64
 from .passes import dot, dot_and_add, dot_and_low, scale, tilt
-from .targets import leaf, shared
+from .targets import leaf
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.uint32]
@@ -34,6 +34,7 @@ class Graph(NamedTuple):
     first: Index  # (R,)
     scattered: NDArray[np.uint8]  # (R,)
     successor: Index  # (E,), empty when no row is scattered
+    owner: Index  # (R,) the state of each row
     layer: Index  # (S,) the layer of each state
 
 
@@ -52,6 +53,11 @@ def layer_begin(graph: Graph, k: int) -> int:
 def layer_end(graph: Graph, k: int) -> int:
     """One past the last state of layer k."""
     return int64(graph.layer_start[k + 1])
+
+
+@leaf
+def owner_of(graph: Graph, r: int) -> int:
+    return int64(graph.owner[r])
 
 
 @leaf
@@ -81,6 +87,19 @@ def successor_of(graph: Graph, r: int, j: int) -> int:
     if is_scattered(graph, r):
         return int64(graph.successor[int64(graph.row_start[r]) + j])
     return int64(graph.first[r]) + j
+
+
+@leaf
+def position_of(graph: Graph, r: int, y: int) -> int:
+    """Which successor of row r state y is; -1 if it is none."""
+    size = row_size(graph, r)
+    if is_scattered(graph, r):
+        for j in range(size):
+            if int64(graph.successor[int64(graph.row_start[r]) + j]) == y:
+                return j
+        return -1
+    j = y - int64(graph.first[r])
+    return j if 0 <= j < size else -1
 
 
 @leaf
@@ -129,17 +148,10 @@ def row_add(graph: Graph, r: int, table: Floats, factor: float, out: Floats) -> 
 
 
 @leaf
-def row_pour(graph: Graph, r: int, table: Floats, factor: float, out: Floats) -> None:
-    """``row_add`` by all threads of a run; ``meet`` before reading ``out``."""
-    begin = int64(graph.row_start[r])
-    size = int64(graph.row_start[r + 1]) - begin
-    if is_scattered(graph, r):
-        for j in shared(0, size):
-            out[int64(graph.successor[begin + j])] += factor * max(table[begin + j], 0.0)
-    else:
-        first = int64(graph.first[r])
-        for j in shared(0, size):
-            out[first + j] += factor * max(table[begin + j], 0.0)
+def row_part(graph: Graph, r: int, table: Floats, y: int) -> float:
+    """What ``row_add`` with factor one adds to the place of state y."""
+    j = position_of(graph, r, y)
+    return max(table[row_begin(graph, r) + j], 0.0) if j >= 0 else 0.0
 
 
 @leaf

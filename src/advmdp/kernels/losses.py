@@ -117,6 +117,7 @@ def fill_losses(program: LossProgram, seed0: int, seed1: int, episode: int, out:
         for r in shared(0, out.shape[0]):
             out[r] = min(out[r] + program.strength * program.pressure[r], 1.0)
     if program.noisy:
+        meet()
         flip_coins(seed0, seed1, episode, out)
     meet()
 

@@ -87,7 +87,7 @@ def estimate_losses(
     measure = learner.measure
     noted = learner.path
     estimator = learner.rates.estimator
-    for k in shared(0, path.shape[0]):
+    for k in range(path.shape[0]):
         r = path[k]
         share = linear(measure.policy[r])
         noted.occupancy[k] = linear(measure.mass[states[k]]) * share
@@ -108,7 +108,6 @@ def estimate_losses(
                 estimator == PRINTED,
             )
         noted.estimate[k] = losses[k] / max(noted.bound[k] + learner.rates.gamma, 1e-300)
-    meet()
 
 
 @kernel

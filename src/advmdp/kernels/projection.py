@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .blocks import assemble, factor_blocks, solve_blocks
+from .blocks import Blocks, assemble, factor_blocks, solve_blocks
 from .commit import commit
 from .conjugate import Vectors, conjugate_direction
 from .dual import Dual, Measure
@@ -49,13 +49,6 @@ MAX_NEWTON = 5.0
 ITERATIONS, EVALUATIONS, PRODUCTS, SAFE = 0, 1, 2, 3
 # Places in ``figures``.
 RESIDUAL, GAP, VALUE = 0, 1, 2
-
-
-class Blocks(NamedTuple):
-    """The Hessian of narrow layers; empty for wide ones."""
-
-    diagonal: Floats
-    coupling: Floats
 
 
 class Solver(NamedTuple):
@@ -134,9 +127,9 @@ def newton_direction(
     blocks = solver.blocks
     if wide is None:
         if not factored:
-            assemble(graph, measure, solver.dual, blocks.diagonal, blocks.coupling)
-            factor_blocks(graph, blocks.diagonal, blocks.coupling)
-        solve_blocks(graph, vectors.gradient, blocks.diagonal, blocks.coupling, vectors.direction)
+            assemble(graph, measure, solver.dual, blocks)
+            factor_blocks(graph, blocks)
+        solve_blocks(graph, vectors.gradient, blocks, vectors.direction)
     else:
         solver.report[PRODUCTS] += conjugate_direction(
             graph, measure, solver.dual, vectors, nearly, 500
