@@ -6,8 +6,8 @@ run, all of one shape.  Its leaves become *columns* of a block of bytes that is 
 each run of a tile, read neighbouring addresses.  With the offsets of all columns fixed, an address
 is one base plus constants, which is what keeps the compiled code in registers.
 
-A run may be played by several threads of a warp.  Work space that a thread fills and reads by itself
-is then there once for each of them: it is stored (entry, thread).
+A run may be played by several threads of a warp.  Work space that a thread fills and reads by
+itself is then there once for each of them: it is stored (entry, thread).
 
 What every run reads and none writes (the layout's indices, a transition or a table of losses that
 all runs share) is held once, in the *common* part.  Numbers that choose a branch of a kernel are

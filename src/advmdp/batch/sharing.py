@@ -1,4 +1,4 @@
-"""Several GPU threads for one run: ``shared``, ``n_threads`` and ``meet`` of the kernels.
+"""Several GPU threads for one run: ``shared``, ``meet`` and the like, see ``kernels/targets``.
 
 The threads of a run are neighbours in a warp.  They execute everything together, so what is not
 in a shared loop is computed by all of them at once, from the same numbers and at no extra price: a
@@ -43,18 +43,27 @@ def _lane(builder: Any) -> Any:
     return builder.call(register, [], attrs=("readnone", "nounwind"))
 
 
+def _run(builder: Any) -> Any:
+    """The threads of this run, as bits."""
+    if _threads == 32:
+        return SHORT(0xFFFFFFFF)
+    return builder.shl(SHORT((1 << _threads) - 1), _first(builder))
+
+
+def _first(builder: Any) -> Any:
+    return builder.and_(_lane(builder), SHORT(0xFFFFFFFF ^ (_threads - 1)))
+
+
+def _mine(builder: Any) -> Any:
+    return builder.and_(_lane(builder), SHORT(_threads - 1))
+
+
 def _wait(builder: Any) -> None:
     """Until all threads of this run are here; what they wrote can then be read by the others."""
-    if _threads == 1:
-        return
-    if _threads == 32:
-        run = SHORT(0xFFFFFFFF)
-    else:
-        first = builder.and_(_lane(builder), SHORT(0xFFFFFFFF ^ (_threads - 1)))
-        run = builder.shl(SHORT((1 << _threads) - 1), first)
-    kind = ir.FunctionType(ir.VoidType(), [SHORT])
-    wait = cgutils.get_or_insert_function(builder.module, kind, "llvm.nvvm.bar.warp.sync")
-    builder.call(wait, [run])
+    if _threads > 1:
+        kind = ir.FunctionType(ir.VoidType(), [SHORT])
+        wait = cgutils.get_or_insert_function(builder.module, kind, "llvm.nvvm.bar.warp.sync")
+        builder.call(wait, [_run(builder)])
 
 
 def shared(*arguments: int) -> range:
@@ -75,8 +84,8 @@ class SharedTemplate(AbstractTemplate):
 def lower_shared(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     state = steps_of(context, builder, typed, args)
     if _threads > 1:
-        mine = builder.and_(_lane(builder), SHORT(_threads - 1))
-        state.begin = builder.add(state.begin, builder.mul(mine, state.step, flags=["nsw"]))
+        ahead = builder.mul(_mine(builder), state.step, flags=["nsw"])
+        state.begin = builder.add(state.begin, ahead)
         state.step = builder.mul(state.step, SHORT(_threads), flags=["nsw"])
     return state._getvalue()
 
@@ -100,3 +109,37 @@ def meet(context: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(), codegen
+
+
+@intrinsic
+def thread(context: Any) -> Any:
+    """Which of them this one is."""
+
+    def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+        if _threads == 1:
+            return context.get_constant(types.int64, 0)
+        return builder.zext(_mine(builder), ir.IntType(64))
+
+    return types.int64(), codegen
+
+
+@intrinsic
+def told(context: Any, value: Any, who: Any) -> Any:
+    """The ``value`` that thread number ``who`` has."""
+
+    def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+        if _threads == 1:
+            return args[0]
+        source = builder.add(_first(builder), builder.trunc(args[1], SHORT))
+        kind = ir.FunctionType(SHORT, [SHORT] * 4)
+        pass_on = cgutils.get_or_insert_function(
+            builder.module, kind, "llvm.nvvm.shfl.sync.idx.i32"
+        )
+        pair = builder.bitcast(args[0], ir.VectorType(SHORT, 2))
+        for i in range(2):  # 32 bits at a time
+            half = builder.extract_element(pair, SHORT(i))
+            half = builder.call(pass_on, [_run(builder), half, source, SHORT(31)])
+            pair = builder.insert_element(pair, half, SHORT(i))
+        return builder.bitcast(pair, ir.DoubleType())
+
+    return types.float64(value, who), codegen

@@ -1,9 +1,9 @@
 """Inside a GPU thread: the tree of one run, as views into the block of a batch.
 
-``view_of(plan)`` gives a device function ``view(tiles, common, tile, place)``, where ``place`` counts
-the threads of a tile.  It returns what the kernels take (nested NamedTuples of arrays and numbers)
-without copying anything: every array is a pointer into the block with a constant offset, shape and
-stride.
+``view_of(plan)`` gives a device function ``view(tiles, common, tile, place)``, where ``place``
+counts the threads of a tile.  It returns what the kernels take (nested NamedTuples of arrays and
+numbers) without copying anything: every array is a pointer into the block with a constant offset,
+shape and stride.
 """
 
 from __future__ import annotations

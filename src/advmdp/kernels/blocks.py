@@ -267,7 +267,7 @@ def assemble(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None
 
 @leaf
 def factor_block(block: Floats, at: int, n: int) -> None:
-    """In-place Cholesky of one lower triangle, a column at a time."""
+    """In-place Cholesky of one lower triangle, a column at a time; one over each pivot is kept."""
     for j in range(n):
         other = place(at + j * n)
         original = block[other + j]
@@ -275,15 +275,15 @@ def factor_block(block: Floats, at: int, n: int) -> None:
         for t in range(j):
             total -= block[other + t] * block[other + t]
         # a pivot lost to rounding belongs to a flat direction: do not move along it
-        pivot = math.sqrt(total) if total > 1e-14 * original else math.inf
+        inverse = 1.0 / math.sqrt(total) if total > 1e-14 * original else 0.0
         for i in shared(j + 1, n):
             line = place(at + i * n)
             total = block[line + j]
             for t in range(j):
                 total -= block[line + t] * block[other + t]
-            block[line + j] = total / pivot
+            block[line + j] = total * inverse
         meet()
-        block[other + j] = pivot
+        block[other + j] = inverse
 
 
 @kernel
@@ -307,9 +307,9 @@ def factor_blocks(graph: Graph, blocks: Blocks) -> None:
                 pull = diagonal[place(at + i * n) + t]
                 for j in shared(0, width):
                     coupling[line + j] -= pull * coupling[other + j]
-            pivot = 1.0 / diagonal[at + i * n + i]
+            inverse = diagonal[at + i * n + i]
             for j in shared(0, width):
-                coupling[line + j] *= pivot
+                coupling[line + j] *= inverse
         meet()
         for y in shared(0, width):
             target = place(int64(blocks.diagonal_at[k + 1]) + y * width)
@@ -335,7 +335,7 @@ def solve_blocks(graph: Graph, gradient: Floats, blocks: Blocks, direction: Floa
         n = there - here
         at = int64(blocks.diagonal_at[k])
         for i in range(n):
-            found = direction[here + i] / diagonal[at + i * n + i]
+            found = direction[here + i] * diagonal[at + i * n + i]
             direction[here + i] = found
             for t in shared(i + 1, n):
                 direction[place(here) + t] -= diagonal[place(at + i) + t * n] * found
@@ -364,7 +364,7 @@ def solve_blocks(graph: Graph, gradient: Floats, blocks: Blocks, direction: Floa
         for back_i in range(n):
             i = n - 1 - back_i
             line = place(at + i * n)
-            found = direction[here + i] / diagonal[line + i]
+            found = direction[here + i] * diagonal[line + i]
             direction[here + i] = found
             for t in shared(0, i):
                 direction[place(here) + t] -= diagonal[line + t] * found

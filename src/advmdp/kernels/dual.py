@@ -200,9 +200,29 @@ def set_groups(
 
 
 @leaf
-def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual) -> float:
+def rest_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
+    """The oracle of a written row that lies in its set, at beta = 0: p~ itself.
+
+    All its entries count as free: which of them a bound will hold is not known before beta moves.
+    """
+    begin = row_begin(graph, r)
+    for j in range(row_size(graph, r)):
+        dual.work[begin + j] = linear(measure.chance[begin + j])
+        dual.group[begin + j] = 1
+    dual.scale[r] = 1.0
+    dual.gain[r] = 0.0
+    set_groups(dual, r, math.nan, 1.0, 0.0, 0.0)
+
+
+@leaf
+def solve_row(
+    graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
+) -> float:
     """The row oracle; returns e^gain, or -1 when floats cannot hold the row."""
     kind = rows.kind[r]
+    if at_zero and kind == BOX and dual.holding[r] == WRITTEN and dual.tight[r] <= 1.0:
+        rest_row(graph, r, measure, dual)
+        return 1.0
     if kind == FIXED:
         dual.holding[r] = CONSTANT
         dual.gain[r] = row_dot(graph, r, measure.chance, dual.beta)

@@ -42,7 +42,9 @@ from .targets import kernel, leaf, meet, n_threads, shared
 
 
 @leaf
-def solve_free_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+def solve_free_row(
+    graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
+) -> None:
     """The oracle of a row outside the pool: its share, not yet divided by the state's total.
 
     That is NaN if floats cannot hold it.  ``row_mass`` becomes what the row's table lacks as a
@@ -53,7 +55,7 @@ def solve_free_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, 
         dual.holding[r] = IMPLICIT
         dual.scale[r] = 1.0 / growth
     else:
-        growth = solve_row(graph, r, measure, rows, dual)
+        growth = solve_row(graph, r, measure, rows, dual, at_zero)
     dual.row_mass[r] = 1.0 if dual.holding[r] == IMPLICIT else growth
     dual.share[r] = linear(measure.policy[r]) * growth if growth > SMALLEST else math.nan
 
@@ -93,7 +95,9 @@ def close_state(graph: Graph, x: int, dual: Dual, line: float) -> None:
 
 
 @leaf
-def sweep_alone(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+def sweep_alone(
+    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
+) -> None:
     """Row oracles and flows of all states, each poured out at once while its rows are at hand."""
     for x in range(dual.beta.shape[0] - 1):
         sift_state(graph, x, measure, rows, dual, dual.widest[layer_of(graph, x)])
@@ -102,7 +106,7 @@ def sweep_alone(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual)
         if dual.pool.others[x] > 0:
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 if dual.holding[r] != POOLED:
-                    solve_free_row(graph, r, measure, rows, dual)
+                    solve_free_row(graph, r, measure, rows, dual, at_zero)
                     pour_row(graph, r, x, measure, dual)
         close_state(graph, x, dual, line)
 
@@ -134,7 +138,9 @@ def gather_flows(graph: Graph, y: int, measure: Measure, dual: Dual) -> None:
 
 
 @leaf
-def sweep_together(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+def sweep_together(
+    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
+) -> None:
     """The same by several threads: a state, a row, a state, and a successor at a time."""
     n = dual.beta.shape[0]
     for x in shared(0, n - 1):
@@ -143,7 +149,7 @@ def sweep_together(graph: Graph, measure: Measure, rows: TransitionSet, dual: Du
     meet()
     for r in shared(0, dual.share.shape[0]):
         if dual.holding[r] != POOLED:
-            solve_free_row(graph, r, measure, rows, dual)
+            solve_free_row(graph, r, measure, rows, dual, at_zero)
     meet()
     for x in shared(0, n - 1):
         close_state(graph, x, dual, line_dot(dual.pool, x, dual.tilt))
@@ -183,15 +189,15 @@ def normalise(graph: Graph, dual: Dual) -> None:
 
 
 @leaf
-def sweep(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+def sweep(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool) -> None:
     """Row oracles, flows and ``log_z`` of all layers."""
     for k in shared(0, n_layers(graph)):
         dual.widest[k] = widest_tilt(graph, k + 1, dual)
     meet()
     if n_threads() == 1:
-        sweep_alone(graph, measure, rows, dual)
+        sweep_alone(graph, measure, rows, dual, at_zero)
     else:
-        sweep_together(graph, measure, rows, dual)
+        sweep_together(graph, measure, rows, dual, at_zero)
     normalise(graph, dual)
 
 
@@ -242,9 +248,16 @@ def sweep_layer_in_logs(
 
 @kernel
 def evaluate(
-    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, in_logs: bool | None
+    graph: Graph,
+    measure: Measure,
+    rows: TransitionSet,
+    dual: Dual,
+    at_zero: bool,
+    in_logs: bool | None,
 ) -> float:
     """G(beta) and everything in ``dual``; NaN when the fast path cannot hold the numbers.
+
+    ``at_zero`` says that beta is zero: rows that lie in their sets need no oracle there.
 
     ``in_logs`` is True or None, not False: the compiler drops the branch of an argument that is
     None, so the safe path is compiled only when it is first needed.
@@ -254,7 +267,7 @@ def evaluate(
         dual.other_sum[x] = 0.0
     meet()
     if in_logs is None:
-        sweep(graph, measure, rows, dual)
+        sweep(graph, measure, rows, dual, at_zero)
     else:
         for k in range(n_layers(graph)):
             dual.widest[k] = widest_tilt(graph, k + 1, dual)

@@ -181,7 +181,7 @@ def project(
     while report[EVALUATIONS] < 20 * max_iterations and report[ITERATIONS] < max_iterations:
         # one trial: an evaluation at  base + step * direction  (the first one is at zero)
         move(graph, dual, vectors, step)
-        trial = evaluate(graph, measure, rows, dual, in_logs)
+        trial = evaluate(graph, measure, rows, dual, report[EVALUATIONS] == 0, in_logs)
         report[EVALUATIONS] += 1
         absolute, relative, ratio = measure_imbalance(dual, vectors.gradient)
         # Near the optimum the decrease drowns in the rounding of G: there the flow decides.

@@ -157,10 +157,10 @@ def _wait_for_the_warp() -> Callable[[], None]:
     return leaf(nothing)
 
 
-# On a GPU several threads may play one run.  All of them execute everything, with the same numbers,
-# but for loops over ``shared(begin, end)``, of which each takes some turns: these must not depend on
-# each other, and nobody may read what they wrote before ``meet()``.  On the CPU there is one thread.
-# (``advmdp.batch.sharing`` has the GPU's versions of the three.)
+# On a GPU several threads may play one run.  All of them execute everything, with the same
+# numbers, but for loops over ``shared(begin, end)``, of which each takes some turns: these must not
+# depend on each other, and nobody may read what they wrote before ``meet()``.  On the CPU there is
+# one thread.  (``advmdp.batch.sharing`` has these five for the GPU.)
 shared = range
 
 
@@ -168,6 +168,18 @@ shared = range
 def n_threads() -> int:
     """How many threads play this run."""
     return 1
+
+
+@leaf
+def thread() -> int:
+    """Which of them this one is."""
+    return 0
+
+
+@leaf
+def told(value: float, who: int) -> float:
+    """The ``value`` that thread number ``who`` has."""
+    return value
 
 
 @leaf
