@@ -200,6 +200,12 @@ def set_groups(
 
 
 @leaf
+def rests(r: int, rows: TransitionSet, dual: Dual) -> bool:
+    """Whether a row is written and known to lie in its box."""
+    return rows.kind[r] == BOX and dual.holding[r] == WRITTEN and bool(dual.tight[r] <= 1.0)
+
+
+@leaf
 def rest_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
     """The oracle of a written row that lies in its set, at beta = 0: p~ itself.
 
@@ -220,7 +226,7 @@ def solve_row(
 ) -> float:
     """The row oracle; returns e^gain, or -1 when floats cannot hold the row."""
     kind = rows.kind[r]
-    if at_zero and kind == BOX and dual.holding[r] == WRITTEN and dual.tight[r] <= 1.0:
+    if at_zero and rests(r, rows, dual):
         rest_row(graph, r, measure, dual)
         return 1.0
     if kind == FIXED:

@@ -24,6 +24,7 @@ from .graph import (
     layer_end,
     layer_of,
     n_layers,
+    owner_of,
     row_add,
     row_begin,
     row_dot,
@@ -47,8 +48,8 @@ def solve_free_row(
 ) -> None:
     """The oracle of a row outside the pool: its share, not yet divided by the state's total.
 
-    That is NaN if floats cannot hold it.  ``row_mass`` becomes what the row's table lacks as a
-    factor of its flow: an implicit row is not divided by its growth.
+    That is NaN if floats cannot hold it.  ``row_mass`` becomes its flow as a factor of its table,
+    before Z_k; an implicit row's table is not divided by its growth.
     """
     if rows.kind[r] == SIMPLEX:
         growth = row_dot(graph, r, measure.chance, dual.tilt)
@@ -56,14 +57,17 @@ def solve_free_row(
         dual.scale[r] = 1.0 / growth
     else:
         growth = solve_row(graph, r, measure, rows, dual, at_zero)
-    dual.row_mass[r] = 1.0 if dual.holding[r] == IMPLICIT else growth
-    dual.share[r] = linear(measure.policy[r]) * growth if growth > SMALLEST else math.nan
+    weight = linear(measure.policy[r])
+    dual.row_mass[r] = dual.pool.lead[owner_of(graph, r)] * weight
+    if dual.holding[r] != IMPLICIT:
+        dual.row_mass[r] *= growth
+    dual.share[r] = weight * growth if growth > SMALLEST else math.nan
 
 
 @leaf
-def pour_row(graph: Graph, r: int, x: int, measure: Measure, dual: Dual) -> None:
+def pour_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
     """Add the flow of a solved row to the inflows of its successors."""
-    flow = dual.pool.lead[x] * linear(measure.policy[r]) * dual.row_mass[r]
+    flow = dual.row_mass[r]
     if dual.holding[r] == IMPLICIT:
         row_add(graph, r, measure.chance, flow, dual.free_sum)
     elif dual.holding[r] == WRITTEN:
@@ -107,7 +111,7 @@ def sweep_alone(
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 if dual.holding[r] != POOLED:
                     solve_free_row(graph, r, measure, rows, dual, at_zero)
-                    pour_row(graph, r, x, measure, dual)
+                    pour_row(graph, r, measure, dual)
         close_state(graph, x, dual, line)
 
 
@@ -119,14 +123,13 @@ def gather_flows(graph: Graph, y: int, measure: Measure, dual: Dual) -> None:
     free = 0.0
     other = 0.0
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        lead = pool.lead[x]
-        free += lead * row_part(pool.lines, x, pool.table, y)
+        free += pool.lead[x] * row_part(pool.lines, x, pool.table, y)
         if pool.others[x] == 0:
             continue
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             if dual.holding[r] == POOLED:
                 continue
-            flow = lead * linear(measure.policy[r]) * dual.row_mass[r]
+            flow = dual.row_mass[r]
             if dual.holding[r] == IMPLICIT:
                 free += flow * row_part(graph, r, measure.chance, y)
             elif dual.holding[r] == WRITTEN:

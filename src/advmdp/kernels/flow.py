@@ -6,7 +6,7 @@ import math
 
 from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_add, row_dot, row_part
 from .signed import linear
-from .targets import kernel, leaf, meet, n_threads, shared
+from .targets import kernel, leaf, meet, n_threads, shared, thread, told
 
 
 @kernel
@@ -43,8 +43,17 @@ def mass_into(graph: Graph, k: int, y: int, chance: Floats, policy: Floats, mass
 def expected_loss(graph: Graph, policy: Floats, mass: Floats, losses: Floats) -> float:
     """<q, losses> for q(x, a) = mass(x) policy(a | x)."""
     total = 0.0
+    if n_threads() == 1:
+        for r in range(losses.shape[0]):
+            total += linear(mass[r // graph.n_actions]) * linear(policy[r]) * losses[r]
+        return total
+    part = 0.0
     for r in range(losses.shape[0]):
-        total += linear(mass[r // graph.n_actions]) * linear(policy[r]) * losses[r]
+        who = r % n_threads()  # each multiplies for some rows, and all add up in the same order
+        if who == 0 and r + thread() < losses.shape[0]:
+            mine = r + thread()
+            part = linear(mass[mine // graph.n_actions]) * linear(policy[mine]) * losses[mine]
+        total += told(part, who)
     return total
 
 

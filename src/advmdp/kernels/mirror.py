@@ -93,9 +93,7 @@ def estimate_losses(
         noted.occupancy[k] = linear(measure.mass[states[k]]) * share
         if estimator == FULL:
             noted.bound[k] = 1.0
-            noted.estimate[k] = losses[k]
-            continue
-        if estimator == OWN:
+        elif estimator == OWN:
             noted.bound[k] = max(linear(measure.mass[states[k]]), learner.rates.reach) * share
         else:
             noted.bound[k] = share * largest_reach(
@@ -107,7 +105,11 @@ def estimate_losses(
                 learner.reach,
                 estimator == PRINTED,
             )
-        noted.estimate[k] = losses[k] / max(noted.bound[k] + learner.rates.gamma, 1e-300)
+    for k in shared(0, path.shape[0]):
+        noted.estimate[k] = losses[k]
+        if estimator != FULL:
+            noted.estimate[k] /= max(noted.bound[k] + learner.rates.gamma, 1e-300)
+    meet()
 
 
 @kernel

@@ -69,6 +69,16 @@ def sort_layer(graph: Graph, k: int, reach: Reach) -> None:
     """Sort the states of layer k by f."""
     begin = layer_begin(graph, k)
     width = layer_end(graph, k) - begin
+    if n_threads() > 1:  # each counts for some states how many come before them
+        for i in shared(0, width):
+            before = 0
+            for j in range(width):
+                ahead = reach.value[begin + j] > reach.value[begin + i]
+                equal = reach.value[begin + j] == reach.value[begin + i]
+                before += 1 if ahead or (equal and j < i) else 0
+            reach.order[before] = i
+        meet()
+        return
     for i in range(width):
         reach.keys[i] = reach.value[begin + i]
     sort_descending(reach.keys, reach.order, width)
