@@ -112,7 +112,7 @@ def _load_kernels() -> None:
 
     for name, module in list(sys.modules.items()):
         if name.startswith(f"{package.__name__}."):
-            for common in ("shared", "n_threads", "thread", "told", "meet"):
+            for common in ("shared", "n_threads", "thread", "told", "largest", "meet"):
                 if hasattr(module, common):
                     setattr(module, common, getattr(sharing, common))
             for value in list(vars(module).values()):

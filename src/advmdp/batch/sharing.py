@@ -123,6 +123,18 @@ def thread(context: Any) -> Any:
     return types.int64(), codegen
 
 
+def _passed_on(builder: Any, value: Any, source: Any) -> Any:
+    """A float of another thread, 32 bits at a time."""
+    kind = ir.FunctionType(SHORT, [SHORT] * 4)
+    pass_on = cgutils.get_or_insert_function(builder.module, kind, "llvm.nvvm.shfl.sync.idx.i32")
+    pair = builder.bitcast(value, ir.VectorType(SHORT, 2))
+    for i in range(2):
+        half = builder.extract_element(pair, SHORT(i))
+        half = builder.call(pass_on, [_run(builder), half, source, SHORT(31)])
+        pair = builder.insert_element(pair, half, SHORT(i))
+    return builder.bitcast(pair, ir.DoubleType())
+
+
 @intrinsic
 def told(context: Any, value: Any, who: Any) -> Any:
     """The ``value`` that thread number ``who`` has."""
@@ -131,15 +143,22 @@ def told(context: Any, value: Any, who: Any) -> Any:
         if _threads == 1:
             return args[0]
         source = builder.add(_first(builder), builder.trunc(args[1], SHORT))
-        kind = ir.FunctionType(SHORT, [SHORT] * 4)
-        pass_on = cgutils.get_or_insert_function(
-            builder.module, kind, "llvm.nvvm.shfl.sync.idx.i32"
-        )
-        pair = builder.bitcast(args[0], ir.VectorType(SHORT, 2))
-        for i in range(2):  # 32 bits at a time
-            half = builder.extract_element(pair, SHORT(i))
-            half = builder.call(pass_on, [_run(builder), half, source, SHORT(31)])
-            pair = builder.insert_element(pair, half, SHORT(i))
-        return builder.bitcast(pair, ir.DoubleType())
+        return _passed_on(builder, args[0], source)
 
     return types.float64(value, who), codegen
+
+
+@intrinsic
+def largest(context: Any, value: Any) -> Any:
+    """The largest ``value`` that any of them has."""
+
+    def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+        found, apart = args[0], 1
+        while apart < _threads:
+            partner = builder.xor(_lane(builder), SHORT(apart))
+            other = _passed_on(builder, found, partner)
+            found = builder.select(builder.fcmp_ordered(">", other, found), other, found)
+            apart *= 2
+        return found
+
+    return types.float64(value), codegen

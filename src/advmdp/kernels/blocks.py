@@ -327,8 +327,9 @@ def solve_blocks(graph: Graph, gradient: Floats, blocks: Blocks, direction: Floa
     diagonal = blocks.diagonal
     coupling = blocks.coupling
     last = n_layers(graph) - 1
-    for x in range(direction.shape[0]):
+    for x in shared(0, direction.shape[0]):
         direction[x] = -gradient[x]
+    meet()
     for k in range(1, last + 1):
         here = layer_begin(graph, k)
         there = layer_begin(graph, k + 1)

@@ -181,9 +181,11 @@ def normalise(graph: Graph, dual: Dual) -> None:
         pool.lead[x] *= shrink
         pool.mass[x] *= shrink
         if pool.others[x] > 0:
+            part = 1.0 / dual.total[x]
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 if dual.holding[r] != POOLED:
-                    dual.share[r] /= dual.total[x]
+                    dual.share[r] *= part
+                    dual.row_mass[r] = dual.outflow[x] * dual.share[r]
     for x in shared(1, n):
         shrink = dual.shrink[layer_of(graph, x) - 1]
         dual.free_inflow[x] = dual.free_sum[x] * dual.tilt[x] * shrink
@@ -281,14 +283,12 @@ def evaluate(
         if rows.least > 0.0 and k > 0:
             total += raise_states(graph, k, rows.least, dual)
             push_flows(graph, k, measure, dual)
-    if not (abs(total) < math.inf):
-        return math.nan
-    for x in shared(0, layer_begin(graph, n_layers(graph))):
-        if dual.pool.others[x] > 0:
-            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                dual.row_mass[r] = dual.outflow[x] * dual.share[r]
-    meet()
-    return total
+    if rows.least > 0.0 or in_logs is not None:
+        for x in range(layer_begin(graph, n_layers(graph))):
+            if dual.pool.others[x] > 0:
+                for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                    dual.row_mass[r] = dual.outflow[x] * dual.share[r]
+    return total if abs(total) < math.inf else math.nan
 
 
 @leaf

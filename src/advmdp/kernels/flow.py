@@ -16,8 +16,9 @@ def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
     Inflow equals outflow by construction, whatever the two tables are.
     """
     mass[0] = 1.0
-    for x in range(1, mass.shape[0]):
-        mass[x] = 0.0
+    if n_threads() == 1:
+        for x in range(1, mass.shape[0]):
+            mass[x] = 0.0
     for k in range(n_layers(graph)):
         if n_threads() > 1:  # each takes some states, and looks where their mass comes from
             for y in shared(layer_begin(graph, k + 1), layer_end(graph, k + 1)):

@@ -34,7 +34,7 @@ from .graph import (
 )
 from .pool import fill_pool
 from .rows import TransitionSet
-from .targets import kernel, leaf, meet, shared
+from .targets import kernel, largest, leaf, meet, shared
 
 # Of |inflow - outflow|, with layers summing to one.  What is committed conserves flow to rounding
 # in any case: the residual r says how good the dual solution is, and the duality gap is about r^2.
@@ -68,18 +68,19 @@ class Solver(NamedTuple):
 @kernel
 def measure_imbalance(dual: Dual, gradient: Floats) -> tuple[float, float, float]:
     """The gradient, and its worst entry: absolute, relative to the flow, as a logarithm."""
-    n = gradient.shape[0]
-    for x in shared(1, n - 1):
-        gradient[x] = dual.inflow[x] - dual.outflow[x]
-        high = max(dual.inflow[x], dual.outflow[x])
-        low = min(dual.inflow[x], dual.outflow[x])
-        dual.term[x] = low / high if high > NEGLIGIBLE else 1.0
-    meet()
     absolute = 0.0
     share = 1.0  # the worst of smaller flow / larger flow
-    for x in range(1, n - 1):
-        absolute = max(absolute, abs(gradient[x]))
-        share = min(share, dual.term[x])
+    n = gradient.shape[0]
+    for x in shared(1, n - 1):
+        difference = dual.inflow[x] - dual.outflow[x]
+        gradient[x] = difference
+        absolute = max(absolute, abs(difference))
+        high = max(dual.inflow[x], dual.outflow[x])
+        if high > NEGLIGIBLE:
+            share = min(share, min(dual.inflow[x], dual.outflow[x]) / high)
+    meet()
+    absolute = largest(absolute)
+    share = -largest(-share)
     gradient[0] = 0.0
     gradient[n - 1] = 0.0
     return absolute, 1.0 - share, 1.0 / max(share, 1e-300)
@@ -261,11 +262,15 @@ def project(
                 foresee_bounds(graph, measure, rows, dual, vectors)
             newton_direction(graph, measure, solver, wide, again, nearly)
             factored_at = 0.0 if again else absolute
-        slope = 0.0
         longest = 0.0
-        for x in range(dual.beta.shape[0]):
+        for x in shared(0, dual.beta.shape[0]):
             vectors.base[x] = dual.beta[x]
-            slope += vectors.gradient[x] * vectors.direction[x]
+            dual.term[x] = vectors.gradient[x] * vectors.direction[x]
             longest = max(longest, abs(vectors.direction[x]))
+        meet()
+        longest = largest(longest)
+        slope = 0.0
+        for x in range(dual.beta.shape[0]):
+            slope += dual.term[x]
         step = min(1.0, (MAX_SCALING if scaled else MAX_NEWTON) / max(longest, 1e-300))
     return False

@@ -160,7 +160,7 @@ def _wait_for_the_warp() -> Callable[[], None]:
 # On a GPU several threads may play one run.  All of them execute everything, with the same
 # numbers, but for loops over ``shared(begin, end)``, of which each takes some turns: these must not
 # depend on each other, and nobody may read what they wrote before ``meet()``.  On the CPU there is
-# one thread.  (``advmdp.batch.sharing`` has these five for the GPU.)
+# one thread.  (``advmdp.batch.sharing`` has these six for the GPU.)
 shared = range
 
 
@@ -179,6 +179,12 @@ def thread() -> int:
 @leaf
 def told(value: float, who: int) -> float:
     """The ``value`` that thread number ``who`` has."""
+    return value
+
+
+@leaf
+def largest(value: float) -> float:
+    """The largest ``value`` that any of them has."""
     return value
 
 
