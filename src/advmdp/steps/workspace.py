@@ -99,8 +99,8 @@ def _new_blocks(layout: Layout) -> Blocks:
         np.cumsum([0, *areas])
         for areas in ([n * n for n in sizes], [n * m for n, m in pairwise((*sizes, 0))])
     ]
-    tables = (np.zeros(int(begin[-1])) for begin in begins)
-    return Blocks(*tables, *(begin[:-1].astype(np.uint32) for begin in begins))
+    diagonal, coupling = (np.zeros(int(begin[-1])) for begin in begins)
+    return Blocks(diagonal, coupling, *(begin[:-1].astype(np.uint32) for begin in begins))
 
 
 def new_measure(layout: Layout) -> Measure:
