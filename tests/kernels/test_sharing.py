@@ -1,8 +1,8 @@
 """Loops that several threads share: their turns in any order give the same bits.
 
-On a GPU the threads of a run take turns of every loop over ``shared`` and meet afterwards.  Here one
-thread takes them all, in a random order, along the branches that are for several threads.  A turn
-that reads what another one writes would be noticed.
+On a GPU the threads of a run take turns of every loop over ``shared`` and meet afterwards.  Here
+one thread takes them all, in a random order, along the branches that are for several threads.  A
+turn that reads what another one writes would be noticed.
 """
 
 from __future__ import annotations
