@@ -20,7 +20,7 @@ import numpy as np
 import advmdp as am
 from advmdp.batch import BatchRun, card_name, play_batch, why_no_gpu
 from advmdp.batch.columns import Block
-from advmdp.batch.playing import MANY, WARP, chosen_width
+from advmdp.batch.playing import MANY, WARP, shape_of
 from advmdp.batch.runs import casts
 from benchmarks.gpu_answers import LEARNERS, compare, safe_path
 from benchmarks.machine import describe, source_stamp
@@ -55,7 +55,7 @@ RATES = (
 )
 
 
-def speed(rate: Rate, width: int = WARP) -> dict[str, Any]:
+def speed(rate: Rate, width: int | None = None) -> dict[str, Any]:
     """Episodes in a second, and what the projections cost."""
     from advmdp.batch.programs import programs_for
     from advmdp.batch.wave import Wave
@@ -64,7 +64,8 @@ def speed(rate: Rate, width: int = WARP) -> dict[str, Any]:
     losses = am.losses.Stochastic(np.random.default_rng(1).random(mdp.layout.n_rows))
     learner = am.UOBREPS(mdp.layout, HORIZON, log_scale=rate.log_scale)
     runs = [BatchRun(mdp, losses, learner, seed) for seed in range(rate.n_runs)]
-    block = Block(casts(runs, HORIZON), width)
+    width, threads = shape_of(runs, width)
+    block = Block(casts(runs, HORIZON), width, threads)
     programs = programs_for(block.plan, "play_mirror", MANY if width == WARP else None)
     wave = Wave(block, programs, 0, rate.n_runs)
     begin = time.perf_counter()
@@ -83,6 +84,7 @@ def speed(rate: Rate, width: int = WARP) -> dict[str, Any]:
         "world": str(rate.shape),
         "runs": rate.n_runs,
         "runs_in_a_warp": width,
+        "threads_of_a_run": threads,
         "log_scale": rate.log_scale,
         "after": rate.warm_up,
         "episodes_per_second": rate.n_runs * n_episodes / seconds,
@@ -93,11 +95,6 @@ def speed(rate: Rate, width: int = WARP) -> dict[str, Any]:
         "bytes_per_run": block.bytes_per_run,
         "seconds_to_compile": compiled,
     }
-
-
-def few_runs(n_runs: int) -> dict[str, Any]:
-    """The speed of a batch that does not fill the card."""
-    return speed(Rate(SMALL, n_runs, 1.0, 1_000), chosen_width(n_runs))
 
 
 def whole_batch(n_runs: int, n_episodes: int) -> dict[str, Any]:
@@ -153,9 +150,11 @@ def main() -> None:
     for rate in RATES:
         keep("speed", speed(rate))
     for n_runs in FEW:
-        keep("few runs", few_runs(n_runs))
-    for n_runs in (1_000, 10_000):
-        keep("batch", whole_batch(n_runs, 100_000_000 // n_runs))
+        keep("few runs", speed(Rate(SMALL, n_runs, 1.0, 1_000)))
+    for shape, warm_up in ((SMALL, 50_000), (FIVES, 500), (MIDDLE, 200)):
+        keep("few runs", speed(Rate(shape, 1_000, 1.0, warm_up)))
+    for n_runs, n_episodes in ((1_000, 1_000_000), (10_000, 10_000)):
+        keep("batch", whole_batch(n_runs, n_episodes))
     keep("safe path", safe_path())
     # Most of the time goes into compiling, so the learners are compared side by side.
     with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 import advmdp as am
 from advmdp.batch import BatchRun, RefusedRuns, play_batch
 from advmdp.batch.columns import Block
+from advmdp.batch.playing import shape_of
 from advmdp.batch.runs import casts
 from advmdp.kernels.draws import TRAJECTORY, uniform_pair
 from advmdp.kernels.targets import machine_code
@@ -75,7 +76,7 @@ def on_gpu(runs: list[BatchRun], n_episodes: int) -> Trace:
     from advmdp.batch.programs import programs_for
     from advmdp.batch.wave import Wave
 
-    block = Block(casts(runs, n_episodes), 1)
+    block = Block(casts(runs, n_episodes), *shape_of(runs))
     loop: Any = runs[0].learner
     programs = programs_for(block.plan, loop.compiled_loop().kernel.__name__, None)
     wave = Wave(block, programs, 0, len(runs))

@@ -10,9 +10,13 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +45,7 @@ GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
         "log_scale": (0.1, 0.01, 0.001),
     },
 }
+WORKERS = os.cpu_count() or 1
 KEPT = 5  # presets of the coarse grid whose neighbours are tried
 WORST = 1.0  # no training run may lose to the theory's parameters
 SWITCHING = 1.02  # loss on switching tables, as a multiple of that with known transition
@@ -49,19 +54,31 @@ SWITCHING = 1.02  # loss on switching tables, as a multiple of that with known t
 def measure(
     name: str, presets: list[Preset], cases: Iterable[Case], seeds: Iterable[int], engine: Engine
 ) -> list[Scores]:
-    """For every preset final regret and expected loss; a refused run counts as infinite."""
+    """For every preset final regret and expected loss; a refused run counts as infinite.
+
+    A process for each case: on the CPU they are slow, on a GPU most of the time goes into compiling.
+    """
     scores: list[Scores] = [{} for _ in presets]
-    for case in cases:
-        batch = [run_of(name, preset, case, seed) for preset in presets for seed in seeds]
-        ends = np.array(
-            [
-                (math.inf, math.inf) if run is None else (run.regret[-1], run.expected_loss[-1])
-                for run in engine(batch, case.n_episodes)
-            ]
-        ).reshape(len(presets), -1, 2)
-        for score, end in zip(scores, ends, strict=True):
-            score[case.name] = {"regret": end[:, 0].tolist(), "loss": end[:, 1].tolist()}
+    ends_of = partial(ends, name, presets, list(seeds), engine)
+    cases = list(cases)
+    with ProcessPoolExecutor(min(len(cases), WORKERS), mp_context=get_context("spawn")) as pool:
+        for case, found in zip(cases, pool.map(ends_of, cases), strict=True):
+            for score, end in zip(scores, found, strict=True):
+                score[case.name] = {"regret": end[:, 0].tolist(), "loss": end[:, 1].tolist()}
     return scores
+
+
+def ends(
+    name: str, presets: list[Preset], seeds: list[int], engine: Engine, case: Case
+) -> np.ndarray:
+    """Regret and expected loss at the end, (preset, seed, 2)."""
+    batch = [run_of(name, preset, case, seed) for preset in presets for seed in seeds]
+    runs = engine(batch, case.n_episodes)
+    found = [
+        (math.inf, math.inf) if run is None else (run.regret[-1], run.expected_loss[-1])
+        for run in runs
+    ]
+    return np.array(found).reshape(len(presets), -1, 2)
 
 
 def run_of(name: str, preset: Preset, case: Case, seed: int) -> BatchRun:

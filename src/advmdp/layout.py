@@ -139,6 +139,8 @@ class Layout:
             first=np.where(scattered, 0, self.first_successor).astype(np.uint32),
             scattered=scattered.astype(np.uint8),
             successor=self.successor.astype(np.uint32),
+            owner=np.repeat(np.arange(self.n_states - 1), self.n_actions).astype(np.uint32),
+            layer=np.repeat(np.arange(self.n_layers + 1), self.layer_sizes).astype(np.uint32),
         )
 
     def lines(self) -> Graph:

@@ -112,7 +112,7 @@ from numba.cuda import decorators
 from numba.cuda.cudadrv import nvvm
 
 decorators._have_nvjitlink = lambda: True  # then numba optimises when linking, unless told not to
-program = Program(lambda array: None, 64)
+program = Program(lambda array: None, threads=1, registers=64)
 assert program._kernel.targetoptions["lto"] is False, "the linker fuses products and sums"
 assert program._kernel.targetoptions["max_registers"] == 64
 told = {}

@@ -128,5 +128,5 @@ def test_columns_come_back_as_they_went_in() -> None:
     tiles = block.own(1, 7)
     assert len(tiles) == 2
     for name in ("table", "small", "rate"):
-        found = by_run(cells(tiles, columns[name], 4), columns[name], 6)
+        found = by_run(cells(tiles, columns[name]), columns[name], 6)
         assert np.array_equal(found, [getattr(tree, name) for tree in trees[1:]])

@@ -55,6 +55,13 @@ def card_name() -> str:
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
+def is_simulated() -> bool:
+    """Whether numba plays the GPU: its threads are Python's, and do not run in step."""
+    from numba.core import config
+
+    return bool(config.ENABLE_CUDASIM)
+
+
 def processors() -> int:
     """Multiprocessors of the card."""
     from numba import cuda

@@ -6,6 +6,9 @@ run, all of one shape.  Its leaves become *columns* of a block of bytes that is 
 each run of a tile, read neighbouring addresses.  With the offsets of all columns fixed, an address
 is one base plus constants, which is what keeps the compiled code in registers.
 
+A run may be played by several threads of a warp.  Work space that a thread fills and reads by
+itself is then there once for each of them: it is stored (entry, thread).
+
 What every run reads and none writes (the layout's indices, a transition or a table of losses that
 all runs share) is held once, in the *common* part.  Numbers that choose a branch of a kernel are
 written into the compiled code when all runs agree on them.
@@ -26,8 +29,12 @@ from advmdp.errors import InvalidInput
 
 Bytes = NDArray[np.uint8]
 
-READ_ONLY = {"graph", "lines", "counter", "cell", "transitions", "tables", "marks"}
+READ_ONLY = {
+    *("graph", "lines", "counter", "cell", "transitions", "tables", "marks"),
+    *("diagonal_at", "coupling_at"),
+}
 CHOICES = {"n_actions", "kind", "noisy", "shape", "estimator", "bernstein", "fresh"}
+PRIVATE = {"near", "keys", "row_order"}
 SWITCHES = {"least", "strength"}  # rates that switch a part of a kernel off when they are zero
 
 
@@ -39,6 +46,8 @@ class Column(NamedTuple):
     shape: tuple[int, ...]  # () for a number
     offset: int
     common: bool
+    private: bool  # each thread of a run has its own
+    stride: int  # from one entry to the next, in elements
 
     @property
     def size(self) -> int:
@@ -68,6 +77,7 @@ class Plan:
 
     tree: Tree
     width: int
+    threads: int
     tile_bytes: int
     common_bytes: int
 
@@ -98,16 +108,18 @@ class Block:
         written to them.
     width
         Runs in a tile.
+    threads
+        Threads of a run.
     """
 
-    def __init__(self, trees: Sequence[Any], width: int) -> None:
+    def __init__(self, trees: Sequence[Any], width: int, threads: int = 1) -> None:
         self.n_runs = len(trees)
-        self._width = width
+        self._width, self._threads = width, threads
         self._own: list[tuple[Column, NDArray[Any], NDArray[np.int64]]] = []
         self._common: list[tuple[Column, NDArray[Any]]] = []
         self._own_bytes = self._common_bytes = 0
         tree = self._plant(trees, "")
-        self.plan = Plan(tree, width, self._own_bytes, max(self._common_bytes, 1))
+        self.plan = Plan(tree, width, threads, self._own_bytes, max(self._common_bytes, 1))
 
     @property
     def bytes_per_run(self) -> int:
@@ -144,14 +156,16 @@ class Block:
             raise InvalidInput(f"batch: the runs differ in the shape of {name}; play them apart")
         data = np.stack(distinct)
         common = _is_read_only(name, first) and bool((data == first).all())
+        private = not common and not PRIVATE.isdisjoint(name.split("."))
         offset = self._common_bytes if common else self._own_bytes
-        column = Column(name, first.dtype.str, first.shape, offset, common)
+        stride = 1 if common else self._width * (self._threads if private else 1)
+        column = Column(name, first.dtype.str, first.shape, offset, common, private, stride)
         if common:
             self._common.append((column, first))
             self._common_bytes += _padded(first.nbytes, 8)
         else:
             self._own.append((column, data, which))
-            self._own_bytes += _padded(first.nbytes * self._width, 8 * self._width)
+            self._own_bytes += _padded(first.nbytes * stride, 8 * self._width)
         return column
 
     def stamp(self) -> int:
@@ -174,10 +188,8 @@ class Block:
         runs = np.minimum(np.arange(begin, begin + n_tiles * self._width), end - 1)
         out = np.zeros((n_tiles, self.plan.tile_bytes), dtype=np.uint8)
         for column, data, which in self._own:
-            flat = data.reshape(len(data), -1)[which[runs]]
-            cells(out, column, self._width)[:] = flat.reshape(n_tiles, self._width, -1).swapaxes(
-                1, 2
-            )
+            flat = data.reshape(len(data), -1)[which[runs]].repeat(column.stride // self._width, 0)
+            cells(out, column)[:] = flat.reshape(n_tiles, column.stride, -1).swapaxes(1, 2)
         return out
 
 
@@ -185,11 +197,11 @@ def _is_read_only(name: str, value: NDArray[Any]) -> bool:
     return value.ndim == 0 or not READ_ONLY.isdisjoint(name.split("."))
 
 
-def cells(tiles: Bytes, column: Column, width: int) -> NDArray[Any]:
+def cells(tiles: Bytes, column: Column) -> NDArray[Any]:
     """A column of many tiles as an array (tile, entry, run): a view."""
     dtype = np.dtype(column.dtype)
-    part = tiles[:, column.offset : column.offset + column.size * width * dtype.itemsize]
-    return part.view(dtype).reshape(len(tiles), column.size, width)
+    part = tiles[:, column.offset : column.offset + column.size * column.stride * dtype.itemsize]
+    return part.view(dtype).reshape(len(tiles), column.size, column.stride)
 
 
 def by_run(part: NDArray[Any], column: Column, n_runs: int) -> NDArray[Any]:

@@ -13,7 +13,10 @@ from numba.core import config
 class Program:
     """A GPU kernel, compiled when it is first launched: ``program[grid](*arguments)``."""
 
-    def __init__(self, function: Callable[..., None], registers: int | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., None], threads: int, registers: int | None = None
+    ) -> None:
+        self._threads = threads
         # No optimisation when linking: everything is in one piece already, and the linker would
         # fuse what the compiler was told not to.  (Used as a decorator, jit forgets ``lto``.)
         options = {} if config.ENABLE_CUDASIM else {"max_registers": registers, "lto": False}
@@ -22,9 +25,11 @@ class Program:
     def __getitem__(self, grid: tuple[int, int]) -> Callable[..., None]:
         def launch(*arguments: Any) -> None:
             if not config.ENABLE_CUDASIM:
+                from advmdp.batch.sharing import among
+
                 kinds = tuple(map(self._kernel.typeof_pyval, arguments))
                 if kinds not in self._kernel.overloads:
-                    with _nothing_fused():
+                    with _nothing_fused(), among(self._threads):
                         self._kernel.compile(kinds)
             self._kernel[grid](*arguments)
 

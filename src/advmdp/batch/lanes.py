@@ -40,13 +40,14 @@ BASE = ir.IntType(64)  # an address
 class Lane(types.Type):
     """One column as a thread sees it."""
 
-    def __init__(self, column: Column, width: int) -> None:
+    def __init__(self, column: Column, threads: int) -> None:
         dtype = np.dtype(column.dtype)
         self.column = column
         self.dtype = from_dtype(dtype)
-        self.unit = dtype.itemsize * (1 if column.common else width)  # bytes between two entries
+        self.unit = dtype.itemsize * column.stride  # bytes between two entries
         # Not the column itself: numba writes the types of all arguments into a function's name.
-        whole = hashlib.sha256(repr((column, width)).encode()).hexdigest()
+        # The threads of a run belong to it because functions are compiled for a number of them.
+        whole = hashlib.sha256(repr((column, threads)).encode()).hexdigest()
         super().__init__(f"Lane_{whole[:16]}")
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.batch.card import processors, require_gpu, runs_that_fit
+from advmdp.batch.card import is_simulated, processors, require_gpu, runs_that_fit
 from advmdp.batch.columns import Block
 from advmdp.batch.records import Arrays, Records
 from advmdp.batch.runs import BatchRun, casts, checked_batch
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 WARP = 32
 SLICE_SECONDS = 1.0  # how long the card works before Python looks up
 SAVE_SECONDS = 60.0
-WARPS = 4  # of one multiprocessor, before several runs share a warp: more of them get in each
-# other's way at fetching instructions (measured: two runs to a warp are faster than one)
+# Warps of one multiprocessor, before several runs share one.  They get in each other's way at
+# fetching instructions; but where all threads of a warp work on its run, that is soon paid for.
+WARPS_OF_ONE_THREAD, WARPS_OF_MANY = 8, 16
 # Registers of a thread when warps are full: then there are runs enough, and many warps in flight
 # hide the latency of memory better than a few without spilled registers.
 MANY = 64
@@ -85,7 +86,9 @@ def play_batch(
     resume
         What ``save`` was given last: the batch goes on from there and ends with the same bits.
     width
-        Runs that share a warp: 1, 2, 4, 8, 16 or 32; chosen by the size of the batch if None.
+        Runs that share a warp: 1, 2, 4, 8, 16 or 32; chosen by the size of the batch if None.  The
+        learners with a projection let all 32 threads of a warp work on its runs, the others use one
+        thread for a run.
     memory
         Bytes of the card to use; most of what is free if None.  A batch that needs more is played
         in several waves.
@@ -97,27 +100,28 @@ def play_batch(
     points = checked_checkpoints(checkpoints, n_episodes)
     runs = checked_batch(batch, n_episodes)
     require_gpu()
-    block = Block(casts(runs, n_episodes), _checked_width(width, len(runs)))
+    block = Block(casts(runs, n_episodes), *shape_of(runs, width))
     per_wave = runs_that_fit(block.bytes_per_run, len(runs), memory)
     if resume is not None and "per_wave" in resume:  # waves must be cut where they were
         per_wave = min(per_wave, int(resume["per_wave"]))
     return _Player(runs, points, block, per_wave, progress, save, save_seconds).play(resume)
 
 
-def chosen_width(n_runs: int) -> int:
-    """Few runs get a warp each; more share one, until a warp is full."""
-    width = 1
-    while width < WARP and n_runs > width * WARPS * processors():
-        width *= 2
-    return width
+def shape_of(runs: Sequence[BatchRun], width: int | None = None) -> tuple[int, int]:
+    """How many runs share a warp, and how many threads each of them has.
 
-
-def _checked_width(width: int | None, n_runs: int) -> int:
+    Few runs get a warp each; more share one, until a warp is full.
+    """
+    learner: Any = runs[0].learner
+    together = learner.compiled_loop().kernel.__name__ == "play_mirror" and not is_simulated()
     if width is None:
-        return chosen_width(n_runs)
-    if width not in (1, 2, 4, 8, 16, 32):
+        width = 1
+        warps = WARPS_OF_MANY if together else WARPS_OF_ONE_THREAD
+        while width < WARP and len(runs) > width * warps * processors():
+            width *= 2
+    elif width not in (1, 2, 4, 8, 16, 32):
         raise InvalidInput(f"width: {width!r} runs cannot share a warp; use 1, 2, 4, 8, 16 or 32")
-    return width
+    return width, WARP // width if together else 1
 
 
 class _Player:

@@ -1,4 +1,4 @@
-"""The GPU kernels of a batch: the kernels of ``play``, a thread for each run.
+"""The GPU kernels of a batch: the kernels of ``play``, one thread or a few for each run.
 
 This file loads ``numba.cuda``: it is imported when a batch is about to be played, not before.
 """
@@ -39,7 +39,8 @@ class Programs(NamedTuple):
 def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
     """Compile on first use, once for each plan."""
     _load_kernels()
-    view, width = view_of(plan), plan.width
+    view, width, threads = view_of(plan), plan.width, plan.threads
+    n_places = width * threads
     episode, mirror = _module("episode"), _module("mirror")
     loop = getattr(episode, loop_name)
     judge, note_projection = _module("stock").judge, episode.note_projection
@@ -48,31 +49,32 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
 
     def play(tiles: Any, common: Any, done: Any, stop: int) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
-        lane = cuda.threadIdx.x % WARP
-        run = tile * width + lane
-        if lane < width and run < done.shape[0] and 0 <= done[run] < stop:
-            graph, world, program, ledger, state = view(tiles, common, tile, lane)
+        place = cuda.threadIdx.x % WARP
+        run = tile * width + place // threads
+        if place < n_places and run < done.shape[0] and 0 <= done[run] < stop:
+            graph, world, program, ledger, state = view(tiles, common, tile, place)
             done[run] = loop(graph, world, program, ledger, done[run], stop, *state)
 
     def rescue(tiles: Any, common: Any, done: Any, stop: int) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
-        lane = cuda.threadIdx.x % WARP
-        run = tile * width + lane
-        if lane < width and run < done.shape[0] and 0 <= done[run] < stop:
-            graph, _, _, ledger, state = view(tiles, common, tile, lane)
+        place = cuda.threadIdx.x % WARP
+        run = tile * width + place // threads
+        if place < n_places and run < done.shape[0] and 0 <= done[run] < stop:
+            graph, _, _, ledger, state = view(tiles, common, tile, place)
+            episode = done[run]
             if finish_safely(graph, state[0], state[1]):
                 note_projection(state[0].solver, ledger)
-                done[run] += 1
+                done[run] = episode + 1
             else:
                 undo_update(graph, state[0], ledger.states, ledger.path)
-                done[run] = -1 - done[run]
+                done[run] = -1 - episode
 
     def stock(tiles: Any, common: Any, done: Any, figures: Any) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
-        lane = cuda.threadIdx.x % WARP
-        run = tile * width + lane
-        if lane < width and run < done.shape[0] and done[run] >= 0:
-            graph, world, _, ledger, state = view(tiles, common, tile, lane)
+        place = cuda.threadIdx.x % WARP
+        run = tile * width + place // threads
+        if place < n_places and run < done.shape[0] and done[run] >= 0:
+            graph, world, _, ledger, state = view(tiles, common, tile, place)
             best, best_fed = judge(graph, world, ledger)
             for i in range(4):
                 figures[SUMS + i, run] = ledger.sums[i]
@@ -87,10 +89,10 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
             out[cuda.blockIdx.x, i] = tiles[cuda.blockIdx.x, offset + i]
 
     return Programs(
-        Program(play, registers),
-        Program(rescue) if loop_name == "play_mirror" else None,
-        Program(stock),
-        Program(fetch),
+        Program(play, threads, registers),
+        Program(rescue, threads) if loop_name == "play_mirror" else None,
+        Program(stock, threads),
+        Program(fetch, threads),
     )
 
 
@@ -102,11 +104,17 @@ def _load_kernels() -> None:
     package = load_cuda_kernels()
     if config.ENABLE_CUDASIM:
         return
-    from advmdp.batch import arithmetic  # noqa: F401  (registers itself with numba)
+    from advmdp.batch import (
+        arithmetic,  # noqa: F401  (registers itself with numba)
+        sharing,
+    )
     from advmdp.batch.steps import steps
 
     for name, module in list(sys.modules.items()):
         if name.startswith(f"{package.__name__}."):
+            for common in ("shared", "n_threads", "thread", "told", "largest", "meet"):
+                if hasattr(module, common):
+                    setattr(module, common, getattr(sharing, common))
             for value in list(vars(module).values()):
                 function = getattr(value, "py_func", None)
                 if function is not None:

@@ -65,8 +65,8 @@ class StepsTemplate(AbstractTemplate):
         return signature(Steps(), *args) if fit and not kws else None
 
 
-@lower_builtin(steps, types.VarArg(types.Integer))
-def lower_steps(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+def steps_of(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    """The three numbers of one to three arguments."""
     numbers = [
         context.cast(builder, value, kind, types.int32)
         for value, kind in zip(args, typed.args, strict=True)
@@ -75,7 +75,12 @@ def lower_steps(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     state.begin = numbers[0] if len(numbers) > 1 else context.get_constant(types.int32, 0)
     state.end = numbers[1] if len(numbers) > 1 else numbers[0]
     state.step = numbers[2] if len(numbers) > 2 else context.get_constant(types.int32, 1)
-    return state._getvalue()
+    return state
+
+
+@lower_builtin(steps, types.VarArg(types.Integer))
+def lower_steps(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return steps_of(context, builder, typed, args)._getvalue()
 
 
 @lower_builtin("getiter", Steps)

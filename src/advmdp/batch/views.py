@@ -1,8 +1,9 @@
 """Inside a GPU thread: the tree of one run, as views into the block of a batch.
 
-``view_of(plan)`` gives a device function ``view(tiles, common, tile, lane)``.  It returns what the
-kernels take (nested NamedTuples of arrays and numbers) without copying anything: every array is a
-pointer into the block with a constant offset, shape and stride.
+``view_of(plan)`` gives a device function ``view(tiles, common, tile, place)``, where ``place``
+counts the threads of a tile.  It returns what the kernels take (nested NamedTuples of arrays and
+numbers) without copying anything: every array is a pointer into the block with a constant offset,
+shape and stride.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ def view_of(plan: Plan) -> Callable[..., Any]:
 
 
 def _simulated(plan: Plan) -> Callable[..., Any]:
-    def build(tree: Tree, tiles: Any, common: Any, tile: int, lane: int) -> Any:
+    def build(tree: Tree, tiles: Any, common: Any, tile: int, place: int) -> Any:
         if isinstance(tree, Constant):
             return tree.value
         if isinstance(tree, Node):
-            parts = (build(part, tiles, common, tile, lane) for part in tree.parts)
+            parts = (build(part, tiles, common, tile, place) for part in tree.parts)
             return tuple(parts) if tree.kind is tuple else twin(tree.kind)(*parts)
         dtype = np.dtype(tree.dtype)
-        stride = dtype.itemsize * (1 if tree.common else plan.width)
+        stride = dtype.itemsize * tree.stride
         memory = common if tree.common else tiles[tile]
-        begin = tree.offset + (0 if tree.common else lane * dtype.itemsize)
+        begin = tree.offset + (0 if tree.common else place * dtype.itemsize)
         if not tree.size:
             return np.zeros(tree.shape, dtype)
         if not tree.shape:
@@ -53,9 +54,9 @@ def _simulated(plan: Plan) -> Callable[..., Any]:
         strides = np.cumprod([stride, *tree.shape[:0:-1]])[::-1]
         return np.ndarray(tree.shape, dtype, memory, begin, strides)
 
-    def view(tiles: Any, common: Any, tile: int, lane: int) -> Any:
+    def view(tiles: Any, common: Any, tile: int, place: int) -> Any:
         # the simulator wraps arrays twice; a view needs the memory itself
-        return build(plan.tree, tiles._item._ary, common._item._ary, tile, lane)
+        return build(plan.tree, tiles._item._ary, common._item._ary, tile, place)
 
     return view
 
@@ -75,7 +76,7 @@ def _compiled(plan: Plan) -> Callable[..., Any]:
             if tree.kind is tuple:
                 return types.Tuple(parts)
             return types.NamedTuple(parts, twin(tree.kind))
-        lane = Lane(tree, plan.width)
+        lane = Lane(tree, plan.threads)
         return lane if tree.shape else lane.dtype
 
     def build(context: Any, builder: Any, tree: Tree, bases: dict[Any, Any]) -> Any:
@@ -87,16 +88,16 @@ def _compiled(plan: Plan) -> Callable[..., Any]:
         if isinstance(tree, Node):
             parts = [build(context, builder, part, bases) for part in tree.parts]
             return context.make_tuple(builder, kind, parts)
-        base = bases[None if tree.common else np.dtype(tree.dtype).itemsize]
+        base = bases[tree.common, tree.private, np.dtype(tree.dtype).itemsize]
         if tree.shape:
             return base
-        lane, zero = Lane(tree, plan.width), context.get_constant(types.int64, 0)
+        lane, zero = Lane(tree, plan.threads), context.get_constant(types.int64, 0)
         return read(
             context, builder, lane, address(context, builder, lane, base, types.int64, zero)
         )
 
     @intrinsic
-    def view(context: Any, tiles: Any, common: Any, tile: Any, lane: Any) -> Any:
+    def view(context: Any, tiles: Any, common: Any, tile: Any, place: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             def number(value: int) -> Any:
                 return context.get_constant(types.intp, value)
@@ -106,10 +107,13 @@ def _compiled(plan: Plan) -> Callable[..., Any]:
                 for kind, value in zip(signature.args[:2], args[:2], strict=True)
             )
             first = builder.add(block, builder.mul(args[2], number(plan.tile_bytes)))
-            bases = {  # one for each size of an element: where the run's entries begin
-                size: builder.add(first, builder.mul(args[3], number(size))) for size in (1, 4, 8)
-            }
-            return build(context, builder, plan.tree, {**bases, None: shared})
+            run = builder.sdiv(args[3], number(plan.threads))
+            bases = {}  # one for each size of an element: where the entries of a run begin
+            for size in (1, 4, 8):
+                bases[True, False, size] = shared
+                bases[False, False, size] = builder.add(first, builder.mul(run, number(size)))
+                bases[False, True, size] = builder.add(first, builder.mul(args[3], number(size)))
+            return build(context, builder, plan.tree, bases)
 
         return type_of(plan.tree)(tiles, common, types.int64, types.int64), codegen
 

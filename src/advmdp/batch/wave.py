@@ -54,13 +54,12 @@ class Wave:
 
     def column(self, name: str) -> NDArray[Any]:
         """One column of the block, (run, *shape)."""
-        plan = self._block.plan
         column = self.columns[name]
-        n_bytes = column.size * plan.width * np.dtype(column.dtype).itemsize
+        n_bytes = column.size * column.stride * np.dtype(column.dtype).itemsize
         n_tiles = self._tiles.shape[0]
         out = cuda.to_device(np.zeros((n_tiles, n_bytes), dtype=np.uint8))
         self._launch(self._programs.fetch, self._tiles, column.offset, out, grid=(n_tiles, WARP))
-        part = cells(out.copy_to_host(), column._replace(offset=0), plan.width)
+        part = cells(out.copy_to_host(), column._replace(offset=0))
         return by_run(part, column, self.end - self.begin)
 
     def save(self) -> tuple[Bytes, NDArray[np.int64]]:

@@ -17,261 +17,356 @@ makes the factorisation safe and leaves the direction unchanged where it matters
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from .dual import IMPLICIT, POOLED, WRITTEN, Dual, Measure
 from .graph import (
     Floats,
     Graph,
-    gather,
+    Index,
     is_scattered,
     layer_begin,
     layer_end,
+    layer_of,
     n_layers,
+    position_of,
     row_begin,
     row_size,
     successor_of,
 )
 from .indices import int64, place
-from .targets import kernel, leaf
+from .targets import kernel, leaf, meet, n_threads, shared
 
 RIDGE = 1e-11
 EMPTY = 1e-290  # a state with less flow than this takes no part
 
 
+class Blocks(NamedTuple):
+    """The Hessian of narrow layers; empty for wide ones."""
+
+    diagonal: Floats
+    coupling: Floats
+    diagonal_at: Index  # (L,) where D[k] begins
+    coupling_at: Index  # (L,) where C[k] begins
+
+
 @leaf
-def copy_transition(begin: int, size: int, measure: Measure, dual: Dual, written: bool) -> None:
-    """near = p_beta of a row that is not implicit."""
-    begin = place(begin)
-    if written:
+def prepare_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
+    """p_beta of a row that is not implicit in ``work``, and in ``together`` its first group.
+
+    That is divided by the root of its mass: the curvature then needs no branch.
+    """
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    if dual.holding[r] == WRITTEN:
+        mass = dual.group_mass[2 * r]
+        root = 1.0 / math.sqrt(mass) if mass > 0.0 else 0.0
         for j in range(size):
-            dual.near[j] = dual.work[begin + j]
+            in_group = dual.group[begin + j] == 1
+            dual.together[begin + j] = dual.work[begin + j] * root if in_group else 0.0
     else:
         for j in range(size):
-            dual.near[j] = max(measure.chance[begin + j], 0.0)
+            dual.work[begin + j] = max(measure.chance[begin + j], 0.0)
+            dual.together[begin + j] = 0.0
 
 
 @leaf
-def add_couplings(
-    graph: Graph, k: int, measure: Measure, dual: Dual, coupling: Floats, at: int
+def add_second_group(
+    graph: Graph, r: int, position: int, dual: Dual, there: int, diagonal: Floats, line: int
 ) -> None:
-    """C[k] = out inn^T - sum over actions of m p."""
-    here = layer_begin(graph, k)
-    there = layer_begin(graph, k + 1)
-    width = layer_end(graph, k + 1) - there
-    for x in range(here, layer_end(graph, k)):
-        line = place(at + (x - here) * width)
-        for j in range(width):
-            coupling[line + j] = dual.mobile[x] * dual.inflow[place(there) + j]
-        if dual.lift[x] > 0.0:
-            continue  # held up by a floor: its flow does not react to its own beta
-        pooled = place(row_begin(dual.pool.lines, x))
-        for j in range(row_size(dual.pool.lines, x)):
-            flow = dual.pool.lead[x] * dual.pool.table[pooled + j] * dual.tilt[place(there) + j]
-            coupling[line + j] -= flow
-        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            if dual.holding[r] == POOLED:
-                continue
-            begin = row_begin(graph, r)
-            size = row_size(graph, r)
-            m = dual.row_mass[r]
-            if dual.holding[r] == IMPLICIT:
-                gather(graph, r, dual.tilt, dual.near)
-                for j in range(size):
-                    dual.near[j] *= m * dual.scale[r] * max(measure.chance[begin + j], 0.0)
-            else:
-                copy_transition(begin, size, measure, dual, dual.holding[r] == WRITTEN)
-                for j in range(size):
-                    dual.near[j] *= m
-            if is_scattered(graph, r):
-                for j in range(size):
-                    coupling[line + successor_of(graph, r, j) - there] -= dual.near[j]
-            else:
-                target = place(line + int64(graph.first[r]) - there)
-                for j in range(size):
-                    coupling[target + j] -= dual.near[j]
+    """The entries of a ball that have come down move together as well."""
+    begin = row_begin(graph, r)
+    if dual.group[begin + position] != 2:
+        return
+    root = 1.0 / math.sqrt(dual.group_mass[2 * r + 1])
+    y = successor_of(graph, r, position) - there
+    m = dual.row_mass[r]
+    pull = m * (dual.work[begin + position] * root)
+    if pull > 0.0:
+        diagonal[line + y] += m * dual.work[begin + position]
+    for i in range(position + 1):
+        if dual.group[begin + i] == 2:
+            z = successor_of(graph, r, i) - there
+            diagonal[line + z] -= pull * (dual.work[begin + i] * root)
 
 
 @leaf
 def add_row_curvature(
-    graph: Graph,
-    r: int,
-    measure: Measure,
-    dual: Dual,
-    there: int,
-    diagonal: Floats,
-    at: int,
-    n: int,
+    graph: Graph, r: int, position: int, dual: Dual, there: int, diagonal: Floats, line: int
 ) -> None:
-    """m p p^T + m dp/dbeta of a row that is not implicit (lower triangle).
+    """The line of one successor in  m p p^T + m dp/dbeta  of a row that is not implicit.
 
     With p_g the entries of group g:  m p p^T + sum over g of m (diag(p_g) - p_g p_g^T / |p_g|).
     """
-    begin = row_begin(graph, r)
-    size = row_size(graph, r)
+    begin = place(row_begin(graph, r))
     m = dual.row_mass[r]
-    written = dual.holding[r] == WRITTEN
-    copy_transition(begin, size, measure, dual, written)
-    for g in range(2):
-        mass = dual.group_mass[2 * r + g] if written else 0.0
-        if g == 1 and mass == 0.0:
-            break  # boxes have one group
-        # the group's entries, divided by the root of their mass: no branch in the inner loop
-        root = 1.0 / math.sqrt(mass) if mass > 0.0 else 0.0
+    weight = m * dual.work[begin + position]
+    pull = m * dual.together[begin + position]
+    if is_scattered(graph, r):
+        if pull > 0.0:
+            diagonal[line + successor_of(graph, r, position) - there] += weight
+        for i in range(position + 1):
+            z = successor_of(graph, r, i) - there
+            diagonal[line + z] += weight * dual.work[begin + i] - pull * dual.together[begin + i]
+    else:
+        target = place(line + int64(graph.first[r]) - there)
+        if pull > 0.0:
+            diagonal[target + position] += weight
+        for i in range(position + 1):
+            part = weight * dual.work[begin + i] - pull * dual.together[begin + i]
+            diagonal[target + i] += part
+
+
+@leaf
+def has_second_group(dual: Dual, r: int) -> bool:
+    return bool(dual.group_mass[2 * r + 1] > 0.0) and dual.holding[r] == WRITTEN
+
+
+@leaf
+def is_explicit(dual: Dual, r: int) -> bool:
+    """Whether a row has a curvature of its own."""
+    is_free = dual.holding[r] == IMPLICIT or dual.holding[r] == POOLED
+    return not is_free and bool(dual.row_mass[r] > 0.0)
+
+
+@leaf
+def line_of(graph: Graph, x: int, k: int, blocks: Blocks) -> int:
+    """Where the line of a state of layer k begins in D[k]."""
+    here = layer_begin(graph, k)
+    n = layer_end(graph, k) - here
+    return place(int64(blocks.diagonal_at[k]) + (x - here) * n)
+
+
+@leaf
+def begin_diagonal(graph: Graph, x: int, k: int, dual: Dual, blocks: Blocks) -> None:
+    """The line of a state in D[k]: what comes from the layer before, without the rows' own part."""
+    here = place(layer_begin(graph, k))
+    line = line_of(graph, x, k, blocks)
+    for j in range(x - here + 1):
+        blocks.diagonal[line + j] = -(dual.inflow[x] * dual.inflow[here + j])
+    blocks.diagonal[line + x - here] += dual.free_inflow[x]
+
+
+@leaf
+def end_diagonal(graph: Graph, x: int, k: int, dual: Dual, blocks: Blocks) -> None:
+    """The line of a state in D[k]: what comes from its own layer."""
+    here = place(layer_begin(graph, k))
+    line = line_of(graph, x, k, blocks)
+    for j in range(x - here + 1):
+        blocks.diagonal[line + j] -= dual.mobile[x] * dual.mobile[here + j]
+    flow = dual.outflow[x] + dual.inflow[x]
+    blocks.diagonal[line + x - here] += dual.mobile[x] + RIDGE * flow
+    if flow < EMPTY:
+        blocks.diagonal[line + x - here] += 1.0
+
+
+@leaf
+def subtract_row(
+    graph: Graph, r: int, table: Floats, factor: float, out: Floats, shift: int
+) -> None:
+    """Take ``factor * table`` from the successors' places in ``out``, shifted."""
+    begin = place(row_begin(graph, r))
+    size = row_size(graph, r)
+    if is_scattered(graph, r):
         for j in range(size):
-            in_group = dual.group[begin + j] == g + 1
-            dual.together[j] = dual.near[j] * root if in_group else 0.0
-        spread = 1.0 if g == 0 else 0.0
+            out[shift + successor_of(graph, r, j)] -= table[begin + j] * factor
+    else:
+        target = place(shift + int64(graph.first[r]))
         for j in range(size):
-            y = successor_of(graph, r, j) - there
-            weight = spread * m * dual.near[j]
-            pull = m * dual.together[j]
-            if pull > 0.0:
-                diagonal[at + y * n + y] += m * dual.near[j]
-            if is_scattered(graph, r):
-                for i in range(j + 1):
-                    z = successor_of(graph, r, i) - there
-                    diagonal[at + y * n + z] += weight * dual.near[i] - pull * dual.together[i]
-            else:
-                line = place(at + y * n + int64(graph.first[r]) - there)
-                for i in range(j + 1):
-                    diagonal[line + i] += weight * dual.near[i] - pull * dual.together[i]
+            out[target + j] -= table[begin + j] * factor
+
+
+@leaf
+def fill_coupling(
+    graph: Graph, x: int, k: int, measure: Measure, dual: Dual, blocks: Blocks
+) -> None:
+    """The line of a state in  C[k] = out inn^T - sum over actions of m p."""
+    there = place(layer_begin(graph, k + 1))
+    width = layer_end(graph, k + 1) - there
+    coupling = blocks.coupling
+    line = place(int64(blocks.coupling_at[k]) + (x - layer_begin(graph, k)) * width)
+    for j in range(width):
+        coupling[line + j] = dual.mobile[x] * dual.inflow[there + j]
+    if dual.lift[x] > 0.0:
+        return  # held up by a floor: its flow does not react to its own beta
+    pooled = place(row_begin(dual.pool.lines, x))
+    for j in range(row_size(dual.pool.lines, x)):
+        flow = dual.pool.lead[x] * dual.pool.table[pooled + j] * dual.tilt[there + j]
+        coupling[line + j] -= flow
+    if dual.pool.others[x] == 0:
+        return
+    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        if dual.holding[r] == IMPLICIT:
+            for j in range(row_size(graph, r)):  # one that could have been pooled: sparse layouts
+                y = successor_of(graph, r, j)
+                p = max(measure.chance[row_begin(graph, r) + j], 0.0)
+                flow = dual.tilt[y] * (dual.row_mass[r] * dual.scale[r] * p)
+                coupling[line + y - there] -= flow
+        elif is_explicit(dual, r):
+            subtract_row(graph, r, dual.work, dual.row_mass[r], coupling, line - there)
+
+
+@leaf
+def add_rows_alone(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
+    """The rows' own curvature, row by row."""
+    diagonal = blocks.diagonal
+    for k in range(n_layers(graph) - 1):
+        there = layer_begin(graph, k + 1)
+        n = layer_end(graph, k + 1) - there
+        at = int64(blocks.diagonal_at[k + 1])
+        for r in range(layer_begin(graph, k) * graph.n_actions, there * graph.n_actions):
+            if not is_explicit(dual, r):
+                continue
+            prepare_row(graph, r, measure, dual)
+            for j in range(row_size(graph, r)):
+                line = place(at + (successor_of(graph, r, j) - there) * n)
+                add_row_curvature(graph, r, j, dual, there, diagonal, line)
+            if has_second_group(dual, r):
+                for j in range(row_size(graph, r)):
+                    line = place(at + (successor_of(graph, r, j) - there) * n)
+                    add_second_group(graph, r, j, dual, there, diagonal, line)
+
+
+@leaf
+def add_rows_together(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
+    """The same by several threads: each adds what all rows say of some states."""
+    last = n_layers(graph) - 1
+    for r in shared(0, layer_begin(graph, last) * graph.n_actions):
+        if is_explicit(dual, r):
+            prepare_row(graph, r, measure, dual)
+    meet()
+    for x in shared(1, layer_end(graph, last)):
+        k = layer_of(graph, x)
+        there = layer_begin(graph, k)
+        line = line_of(graph, x, k, blocks)
+        for r in range(layer_begin(graph, k - 1) * graph.n_actions, there * graph.n_actions):
+            j = position_of(graph, r, x) if is_explicit(dual, r) else -1
+            if j >= 0:
+                add_row_curvature(graph, r, j, dual, there, blocks.diagonal, line)
+                if has_second_group(dual, r):
+                    add_second_group(graph, r, j, dual, there, blocks.diagonal, line)
 
 
 @kernel
-def assemble(
-    graph: Graph, measure: Measure, dual: Dual, diagonal: Floats, coupling: Floats
-) -> None:
+def assemble(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
     """Fill the blocks D[1..L-1] and C[1..L-2]."""
-    for i in range(diagonal.shape[0]):
-        diagonal[i] = 0.0
-    at = 0  # of D[k]
-    off = 0  # of C[k]
     last = n_layers(graph) - 1
-    for k in range(last + 1):
-        here = layer_begin(graph, k)
-        there = layer_begin(graph, k + 1)
-        n = there - here
-        width = layer_end(graph, k + 1) - there
-        if k >= 1:
-            for i in range(n):
-                line = place(at + i * n)
-                for j in range(i + 1):
-                    diagonal[line + j] -= dual.mobile[here + i] * dual.mobile[place(here) + j]
-                flow = dual.outflow[here + i] + dual.inflow[here + i]
-                diagonal[line + i] += dual.mobile[here + i] + RIDGE * flow
-                if flow < EMPTY:
-                    diagonal[line + i] += 1.0
-            if k < last:
-                add_couplings(graph, k, measure, dual, coupling, off)
-                off += n * width
-            at += n * n
+    for x in shared(1, layer_end(graph, last)):
+        begin_diagonal(graph, x, layer_of(graph, x), dual, blocks)
+    if n_threads() == 1:
+        add_rows_alone(graph, measure, dual, blocks)
+    else:
+        add_rows_together(graph, measure, dual, blocks)
+    for x in shared(1, layer_end(graph, last)):
+        k = layer_of(graph, x)
+        end_diagonal(graph, x, k, dual, blocks)
         if k < last:
-            for i in range(width):
-                line = place(at + i * width)
-                for j in range(i + 1):
-                    diagonal[line + j] -= dual.inflow[there + i] * dual.inflow[place(there) + j]
-                diagonal[line + i] += dual.free_inflow[there + i]
-            for r in range(here * graph.n_actions, there * graph.n_actions):
-                is_free = dual.holding[r] == IMPLICIT or dual.holding[r] == POOLED
-                if not is_free and dual.row_mass[r] > 0.0:
-                    add_row_curvature(graph, r, measure, dual, there, diagonal, at, width)
+            fill_coupling(graph, x, k, measure, dual, blocks)
+    meet()
 
 
 @leaf
 def factor_block(block: Floats, at: int, n: int) -> None:
-    """In-place Cholesky of one lower triangle."""
-    for i in range(n):
-        line = place(at + i * n)
-        for j in range(i):
-            other = place(at + j * n)
+    """In-place Cholesky of one lower triangle, a column at a time; one over each pivot is kept."""
+    for j in range(n):
+        other = place(at + j * n)
+        original = block[other + j]
+        total = original
+        for t in range(j):
+            total -= block[other + t] * block[other + t]
+        # a pivot lost to rounding belongs to a flat direction: do not move along it
+        inverse = 1.0 / math.sqrt(total) if total > 1e-14 * original else 0.0
+        for i in shared(j + 1, n):
+            line = place(at + i * n)
             total = block[line + j]
             for t in range(j):
                 total -= block[line + t] * block[other + t]
-            block[line + j] = total / block[other + j]
-        original = block[line + i]
-        total = original
-        for t in range(i):
-            total -= block[line + t] * block[line + t]
-        # a pivot lost to rounding belongs to a flat direction: do not move along it
-        block[line + i] = math.sqrt(total) if total > 1e-14 * original else math.inf
+            block[line + j] = total * inverse
+        meet()
+        block[other + j] = inverse
 
 
 @kernel
-def factor_blocks(graph: Graph, diagonal: Floats, coupling: Floats) -> None:
+def factor_blocks(graph: Graph, blocks: Blocks) -> None:
     """Block elimination from the first layer to the last, in place: D = L L^T and L^{-1} C."""
+    diagonal = blocks.diagonal
+    coupling = blocks.coupling
     last = n_layers(graph) - 1
-    at = 0
-    off = 0
     for k in range(1, last + 1):
         n = layer_end(graph, k) - layer_begin(graph, k)
         width = layer_end(graph, k + 1) - layer_begin(graph, k + 1)
+        at = int64(blocks.diagonal_at[k])
+        off = int64(blocks.coupling_at[k])
         factor_block(diagonal, at, n)
-        if k < last:
-            below = at + n * n
+        if k == last:
+            return
+        for i in range(n):
+            line = place(off + i * width)
+            for t in range(i):
+                other = place(off + t * width)
+                pull = diagonal[place(at + i * n) + t]
+                for j in shared(0, width):
+                    coupling[line + j] -= pull * coupling[other + j]
+            inverse = diagonal[at + i * n + i]
+            for j in shared(0, width):
+                coupling[line + j] *= inverse
+        meet()
+        for y in shared(0, width):
+            target = place(int64(blocks.diagonal_at[k + 1]) + y * width)
             for i in range(n):
                 line = place(off + i * width)
-                for t in range(i):
-                    other = place(off + t * width)
-                    pull = diagonal[place(at + i * n) + t]
-                    for j in range(width):
-                        coupling[line + j] -= pull * coupling[other + j]
-                pivot = 1.0 / diagonal[at + i * n + i]
-                for j in range(width):
-                    coupling[line + j] *= pivot
-                for y in range(width):
-                    pull = coupling[line + y]
-                    target = place(below + y * width)
-                    for j in range(y + 1):
-                        diagonal[target + j] -= pull * coupling[line + j]
-            off += n * width
-        at += n * n
+                pull = coupling[line + y]
+                for j in range(y + 1):
+                    diagonal[target + j] -= pull * coupling[line + j]
+        meet()
 
 
 @kernel
-def solve_blocks(
-    graph: Graph, gradient: Floats, diagonal: Floats, coupling: Floats, direction: Floats
-) -> None:
+def solve_blocks(graph: Graph, gradient: Floats, blocks: Blocks, direction: Floats) -> None:
     """direction = -Hessian^{-1} gradient, with the factors that ``factor_blocks`` left."""
+    diagonal = blocks.diagonal
+    coupling = blocks.coupling
     last = n_layers(graph) - 1
-    at = 0
-    off = 0
-    for x in range(direction.shape[0]):
+    for x in shared(0, direction.shape[0]):
         direction[x] = -gradient[x]
+    meet()
     for k in range(1, last + 1):
         here = layer_begin(graph, k)
         there = layer_begin(graph, k + 1)
         n = there - here
-        width = layer_end(graph, k + 1) - there
+        at = int64(blocks.diagonal_at[k])
         for i in range(n):
-            line = place(at + i * n)
-            total = direction[here + i]
-            for t in range(i):
-                total -= diagonal[line + t] * direction[place(here) + t]
-            direction[here + i] = total / diagonal[line + i]
+            found = direction[here + i] * diagonal[at + i * n + i]
+            direction[here + i] = found
+            for t in shared(i + 1, n):
+                direction[place(here) + t] -= diagonal[place(at + i) + t * n] * found
+            meet()
         if k < last:
+            width = layer_end(graph, k + 1) - there
             for i in range(n):
-                line = place(off + i * width)
+                line = place(int64(blocks.coupling_at[k]) + i * width)
                 pull = direction[here + i]
-                for j in range(width):
+                for j in shared(0, width):
                     direction[place(there) + j] -= pull * coupling[line + j]
-            off += n * width
-        at += n * n
+            meet()
     for back in range(1, last + 1):
         k = last + 1 - back
         here = layer_begin(graph, k)
         there = layer_begin(graph, k + 1)
         n = there - here
-        width = layer_end(graph, k + 1) - there
-        at -= n * n
+        at = int64(blocks.diagonal_at[k])
         if k < last:
-            off -= n * width
-            for i in range(n):
-                line = place(off + i * width)
+            width = layer_end(graph, k + 1) - there
+            for i in shared(0, n):
+                line = place(int64(blocks.coupling_at[k]) + i * width)
                 for j in range(width):
                     direction[here + i] -= coupling[line + j] * direction[place(there) + j]
+            meet()
         for back_i in range(n):
             i = n - 1 - back_i
             line = place(at + i * n)
-            direction[here + i] /= diagonal[line + i]
-            for t in range(i):
-                direction[place(here) + t] -= diagonal[line + t] * direction[here + i]
+            found = direction[here + i] * diagonal[line + i]
+            direction[here + i] = found
+            for t in shared(0, i):
+                direction[place(here) + t] -= diagonal[line + t] * found
+            meet()

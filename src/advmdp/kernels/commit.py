@@ -9,9 +9,8 @@ from .flow import forward
 from .graph import (
     Graph,
     gather,
-    layer_begin,
-    layer_end,
-    n_layers,
+    layer_of,
+    owner_of,
     row_begin,
     row_dot_and_low,
     row_size,
@@ -19,10 +18,10 @@ from .graph import (
 )
 from .indices import int64
 from .passes import sum_and_low
-from .pool import note_tightness, widest_tilt
+from .pool import note_tightness
 from .rows import BOX, TransitionSet
 from .signed import TINY, from_log, linear, logarithm
-from .targets import kernel, leaf
+from .targets import kernel, leaf, meet, shared
 
 
 @leaf
@@ -84,23 +83,27 @@ def commit(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> f
     With q the measure of (p_beta, pi) and o the outflow of the dual solution, the gap
     D(q || q~) - dual value telescopes to  sum over states of  q(x) ln(q(x) / o(x)).
     """
-    for k in range(n_layers(graph)):
-        widest = widest_tilt(graph, k + 1, dual)
-        for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                commit_row(graph, r, x, measure, dual)
-                commit_choice(r, x, measure, dual)
-                if dual.holding[r] == WRITTEN:
-                    dual.scale[r] = 1.0
-                if rows.kind[r] == BOX:
-                    note_tightness(graph, r, measure, rows, dual, widest)
+    n = measure.mass.shape[0] - 1
+    for r in shared(0, measure.policy.shape[0]):
+        x = owner_of(graph, r)
+        commit_row(graph, r, x, measure, dual)
+        commit_choice(r, x, measure, dual)
+        if dual.holding[r] == WRITTEN:
+            dual.scale[r] = 1.0
+        if rows.kind[r] == BOX:
+            note_tightness(graph, r, measure, rows, dual, dual.widest[layer_of(graph, x)])
+    meet()
     forward(graph, measure.chance, measure.policy, measure.mass)
-    gap = 0.0
-    for x in range(measure.mass.shape[0] - 1):
+    for x in shared(0, n):
         q = measure.mass[x]
         o = dual.outflow[x]
+        dual.term[x] = 0.0
         if q > 0.0 and o > 0.0:
-            gap += q * math.log(q / o) - (q - o) + dual.lift[x] * (q - o)
+            dual.term[x] = q * math.log(q / o) - (q - o) + dual.lift[x] * (q - o)
         if q < TINY:
             measure.mass[x] = logarithm(q) if q > 0.0 else 0.0
+    meet()
+    gap = 0.0
+    for x in range(n):
+        gap += dual.term[x]
     return gap

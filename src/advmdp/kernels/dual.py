@@ -102,8 +102,13 @@ class Dual(NamedTuple):
     log_total: Floats  # (S,) its logarithm, on the safe path
     free_sum: Floats  # (S,) accumulators of the layer sweep
     other_sum: Floats  # (S,)
+    top: Floats  # (L,) the largest beta of a layer before it is shifted
+    widest: Floats  # (L,) how far apart beta pulls the successors of a layer
+    shrink: Floats  # (L,) one over Z_k
+    log_z: Floats  # (L,)
+    term: Floats  # (S,) scratch: what a state adds to a sum over all
     near: Floats  # (widest row,) scratch: a state vector along one row
-    together: Floats  # (widest row,) scratch: the entries of one group
+    together: Floats  # (E,) scratch of the blocks: the entries of one group, empty without blocks
     pool: Pool
 
 
@@ -195,9 +200,35 @@ def set_groups(
 
 
 @leaf
-def solve_row(graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual) -> float:
+def rests(r: int, rows: TransitionSet, dual: Dual) -> bool:
+    """Whether a row is written and known to lie in its box."""
+    return rows.kind[r] == BOX and dual.holding[r] == WRITTEN and bool(dual.tight[r] <= 1.0)
+
+
+@leaf
+def rest_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
+    """The oracle of a written row that lies in its set, at beta = 0: p~ itself.
+
+    All its entries count as free: which of them a bound will hold is not known before beta moves.
+    """
+    begin = row_begin(graph, r)
+    for j in range(row_size(graph, r)):
+        dual.work[begin + j] = linear(measure.chance[begin + j])
+        dual.group[begin + j] = 1
+    dual.scale[r] = 1.0
+    dual.gain[r] = 0.0
+    set_groups(dual, r, math.nan, 1.0, 0.0, 0.0)
+
+
+@leaf
+def solve_row(
+    graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
+) -> float:
     """The row oracle; returns e^gain, or -1 when floats cannot hold the row."""
     kind = rows.kind[r]
+    if at_zero and rests(r, rows, dual):
+        rest_row(graph, r, measure, dual)
+        return 1.0
     if kind == FIXED:
         dual.holding[r] = CONSTANT
         dual.gain[r] = row_dot(graph, r, measure.chance, dual.beta)

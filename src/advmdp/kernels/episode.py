@@ -20,7 +20,7 @@ from .projection import (
     Solver,
     project,
 )
-from .targets import kernel, rejoin
+from .targets import kernel, meet, rejoin, shared
 from .trajectory import draw_trajectory
 from .visits import Counts, settle
 
@@ -73,8 +73,9 @@ def open_episode(graph: Graph, world: World, policy: Floats, episode: int, ledge
     for k in range(ledger.path.shape[0]):
         ledger.path_losses[k] = ledger.losses[ledger.path[k]]
         ledger.sums[REALISED] += ledger.path_losses[k]
-    for r in range(ledger.total.shape[0]):
+    for r in shared(0, ledger.total.shape[0]):
         ledger.total[r] += ledger.losses[r]
+    meet()
 
 
 @kernel

@@ -22,78 +22,188 @@ from .graph import (
     is_scattered,
     layer_begin,
     layer_end,
+    layer_of,
     n_layers,
+    owner_of,
     row_add,
     row_begin,
     row_dot,
     row_dot_and_add,
+    row_part,
     row_size,
     successor_of,
 )
 from .indices import int64
 from .passes import group_sums, inner
-from .pool import line_dot_and_add, sift_layer
+from .pool import line_dot, line_dot_and_add, sift_state, widest_tilt
 from .rows import SIMPLEX, TransitionSet
 from .signed import linear, logarithm
-from .state_floor import no_floor, push_flows, raise_states
-from .targets import kernel, leaf
+from .state_floor import push_flows, raise_states
+from .targets import kernel, leaf, meet, n_threads, shared
 
 
 @leaf
-def sweep_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dual: Dual) -> float:
-    """Row oracles and flows of layer k; returns Z_k, or NaN if floats cannot hold it."""
-    z = 0.0
+def solve_free_row(
+    graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
+) -> None:
+    """The oracle of a row outside the pool: its share, not yet divided by the state's total.
+
+    That is NaN if floats cannot hold it.  ``row_mass`` becomes its flow as a factor of its table,
+    before Z_k; an implicit row's table is not divided by its growth.
+    """
+    if rows.kind[r] == SIMPLEX:
+        growth = row_dot(graph, r, measure.chance, dual.tilt)
+        dual.holding[r] = IMPLICIT
+        dual.scale[r] = 1.0 / growth
+    else:
+        growth = solve_row(graph, r, measure, rows, dual, at_zero)
+    weight = linear(measure.policy[r])
+    dual.row_mass[r] = dual.pool.lead[owner_of(graph, r)] * weight
+    if dual.holding[r] != IMPLICIT:
+        dual.row_mass[r] *= growth
+    dual.share[r] = weight * growth if growth > SMALLEST else math.nan
+
+
+@leaf
+def pour_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
+    """Add the flow of a solved row to the inflows of its successors."""
+    flow = dual.row_mass[r]
+    if dual.holding[r] == IMPLICIT:
+        row_add(graph, r, measure.chance, flow, dual.free_sum)
+    elif dual.holding[r] == WRITTEN:
+        row_add(graph, r, dual.work, flow, dual.other_sum)
+    else:
+        row_add(graph, r, measure.chance, flow, dual.other_sum)
+
+
+@leaf
+def open_state(x: int, measure: Measure, dual: Dual) -> None:
+    """What the rows of a state are multiplied with; zero if floats cannot hold it."""
+    usable = dual.tilt[x] > SMALLEST
+    dual.pool.lead[x] = linear(measure.mass[x]) / dual.tilt[x] if usable else 0.0
+
+
+@leaf
+def close_state(graph: Graph, x: int, dual: Dual, line: float) -> None:
+    """The outflow of a state, before it is divided by Z_k; NaN if floats cannot hold it."""
+    factor = dual.pool.lead[x]
+    total = line
+    dual.pool.mass[x] = factor * line
+    if dual.pool.others[x] > 0:
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            if dual.holding[r] != POOLED:
+                total += dual.share[r]
+    dual.total[x] = total
+    usable = SMALLEST < total < math.inf and dual.tilt[x] > SMALLEST
+    dual.outflow[x] = factor * total if usable else math.nan
+
+
+@leaf
+def sweep_alone(
+    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
+) -> None:
+    """Row oracles and flows of all states, each poured out at once while its rows are at hand."""
+    for x in range(dual.beta.shape[0] - 1):
+        sift_state(graph, x, measure, rows, dual, dual.widest[layer_of(graph, x)])
+        open_state(x, measure, dual)
+        line = line_dot_and_add(dual.pool, x, dual.tilt, dual.pool.lead[x], dual.free_sum)
+        if dual.pool.others[x] > 0:
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                if dual.holding[r] != POOLED:
+                    solve_free_row(graph, r, measure, rows, dual, at_zero)
+                    pour_row(graph, r, measure, dual)
+        close_state(graph, x, dual, line)
+
+
+@leaf
+def gather_flows(graph: Graph, y: int, measure: Measure, dual: Dual) -> None:
+    """What is poured into state y, added up in the same order."""
     pool = dual.pool
+    k = layer_of(graph, y) - 1
+    free = 0.0
+    other = 0.0
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        if not (dual.tilt[x] > SMALLEST):
-            return math.nan
-        factor = linear(measure.mass[x]) / dual.tilt[x]
-        total = line_dot_and_add(pool, x, dual.tilt, factor, dual.free_sum)
-        pool.lead[x] = factor
-        pool.mass[x] = factor * total
-        stop = (x + 1) * graph.n_actions if pool.others[x] > 0 else 0
-        for r in range(x * graph.n_actions, stop):
+        free += pool.lead[x] * row_part(pool.lines, x, pool.table, y)
+        if pool.others[x] == 0:
+            continue
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             if dual.holding[r] == POOLED:
                 continue
-            weight = linear(measure.policy[r])
-            if rows.kind[r] == SIMPLEX:
-                growth = row_dot_and_add(
-                    graph, r, measure.chance, dual.tilt, factor * weight, dual.free_sum
-                )
-                dual.holding[r] = IMPLICIT
-                dual.scale[r] = 1.0 / growth
+            flow = dual.row_mass[r]
+            if dual.holding[r] == IMPLICIT:
+                free += flow * row_part(graph, r, measure.chance, y)
+            elif dual.holding[r] == WRITTEN:
+                other += flow * row_part(graph, r, dual.work, y)
             else:
-                growth = solve_row(graph, r, measure, rows, dual)
-                if dual.holding[r] == IMPLICIT:
-                    row_add(graph, r, measure.chance, factor * weight, dual.free_sum)
-                elif dual.holding[r] == WRITTEN:
-                    row_add(graph, r, dual.work, factor * weight * growth, dual.other_sum)
-                else:
-                    row_add(graph, r, measure.chance, factor * weight * growth, dual.other_sum)
-            if not (growth > SMALLEST):
-                return math.nan
-            dual.share[r] = weight * growth
-            total += dual.share[r]
-        if not (SMALLEST < total < math.inf):
-            return math.nan
-        dual.total[x] = total
-        dual.outflow[x] = factor * total
-        z += factor * total
-    if not (SMALLEST < z < math.inf):
-        return math.nan
-    shrink = 1.0 / z
-    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+                other += flow * row_part(graph, r, measure.chance, y)
+    dual.free_sum[y] = free
+    dual.other_sum[y] = other
+
+
+@leaf
+def sweep_together(
+    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
+) -> None:
+    """The same by several threads: a state, a row, a state, and a successor at a time."""
+    n = dual.beta.shape[0]
+    for x in shared(0, n - 1):
+        sift_state(graph, x, measure, rows, dual, dual.widest[layer_of(graph, x)])
+        open_state(x, measure, dual)
+    meet()
+    for r in shared(0, dual.share.shape[0]):
+        if dual.holding[r] != POOLED:
+            solve_free_row(graph, r, measure, rows, dual, at_zero)
+    meet()
+    for x in shared(0, n - 1):
+        close_state(graph, x, dual, line_dot(dual.pool, x, dual.tilt))
+    for y in shared(1, n):
+        gather_flows(graph, y, measure, dual)
+    meet()
+
+
+@leaf
+def normalise(graph: Graph, dual: Dual) -> None:
+    """Z_k and its logarithm for every layer (NaN if floats cannot hold it), and true flows."""
+    n = dual.beta.shape[0]
+    pool = dual.pool
+    for k in shared(0, n_layers(graph)):
+        z = 0.0
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            z += dual.outflow[x]
+        dual.shrink[k] = 1.0 / z
+        dual.log_z[k] = math.log(z) if SMALLEST < z < math.inf else math.nan
+    meet()
+    for x in shared(0, n - 1):
+        shrink = dual.shrink[layer_of(graph, x)]
         dual.outflow[x] *= shrink
+        dual.mobile[x] = dual.outflow[x]
+        dual.lift[x] = 0.0
         pool.lead[x] *= shrink
         pool.mass[x] *= shrink
         if pool.others[x] > 0:
+            part = 1.0 / dual.total[x]
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 if dual.holding[r] != POOLED:
-                    dual.share[r] /= dual.total[x]
-    for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+                    dual.share[r] *= part
+                    dual.row_mass[r] = dual.outflow[x] * dual.share[r]
+    for x in shared(1, n):
+        shrink = dual.shrink[layer_of(graph, x) - 1]
         dual.free_inflow[x] = dual.free_sum[x] * dual.tilt[x] * shrink
         dual.inflow[x] = dual.free_inflow[x] + dual.other_sum[x] * shrink
-    return z
+    meet()
+
+
+@leaf
+def sweep(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool) -> None:
+    """Row oracles, flows and ``log_z`` of all layers."""
+    for k in shared(0, n_layers(graph)):
+        dual.widest[k] = widest_tilt(graph, k + 1, dual)
+    meet()
+    if n_threads() == 1:
+        sweep_alone(graph, measure, rows, dual, at_zero)
+    else:
+        sweep_together(graph, measure, rows, dual, at_zero)
+    normalise(graph, dual)
 
 
 @kernel
@@ -127,6 +237,8 @@ def sweep_layer_in_logs(
         z += dual.outflow[x]
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
         dual.outflow[x] /= z
+        dual.mobile[x] = dual.outflow[x]
+        dual.lift[x] = 0.0
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             flow = dual.outflow[x] * dual.share[r]
             if dual.holding[r] == CONSTANT:
@@ -141,35 +253,42 @@ def sweep_layer_in_logs(
 
 @kernel
 def evaluate(
-    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, in_logs: bool | None
+    graph: Graph,
+    measure: Measure,
+    rows: TransitionSet,
+    dual: Dual,
+    at_zero: bool,
+    in_logs: bool | None,
 ) -> float:
     """G(beta) and everything in ``dual``; NaN when the fast path cannot hold the numbers.
+
+    ``at_zero`` says that beta is zero: rows that lie in their sets need no oracle there.
 
     ``in_logs`` is True or None, not False: the compiler drops the branch of an argument that is
     None, so the safe path is compiled only when it is first needed.
     """
-    for x in range(dual.beta.shape[0]):
+    for x in shared(0, dual.beta.shape[0]):
         dual.free_sum[x] = 0.0
         dual.other_sum[x] = 0.0
+    meet()
+    if in_logs is None:
+        sweep(graph, measure, rows, dual, at_zero)
+    else:
+        for k in range(n_layers(graph)):
+            dual.widest[k] = widest_tilt(graph, k + 1, dual)
+            dual.log_z[k] = sweep_layer_in_logs(graph, k, measure, rows, dual)
     total = 0.0
     for k in range(n_layers(graph)):
-        if in_logs is None:
-            sift_layer(graph, k, measure, rows, dual)
-            total += math.log(sweep_layer(graph, k, measure, rows, dual))
-        else:
-            total += sweep_layer_in_logs(graph, k, measure, rows, dual)
+        total += dual.log_z[k]
         if rows.least > 0.0 and k > 0:
             total += raise_states(graph, k, rows.least, dual)
             push_flows(graph, k, measure, dual)
-        else:
-            no_floor(graph, k, dual)
-        if not (abs(total) < math.inf):
-            return math.nan
-    for x in range(layer_begin(graph, n_layers(graph))):
-        if dual.pool.others[x] > 0:
-            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                dual.row_mass[r] = dual.outflow[x] * dual.share[r]
-    return total
+    if rows.least > 0.0 or in_logs is not None:
+        for x in range(layer_begin(graph, n_layers(graph))):
+            if dual.pool.others[x] > 0:
+                for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                    dual.row_mass[r] = dual.outflow[x] * dual.share[r]
+    return total if abs(total) < math.inf else math.nan
 
 
 @leaf

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_add, row_dot
+from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_add, row_dot, row_part
 from .signed import linear
-from .targets import kernel
+from .targets import kernel, leaf, meet, n_threads, shared, thread, told
 
 
 @kernel
@@ -16,20 +16,45 @@ def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
     Inflow equals outflow by construction, whatever the two tables are.
     """
     mass[0] = 1.0
-    for x in range(1, mass.shape[0]):
-        mass[x] = 0.0
+    if n_threads() == 1:
+        for x in range(1, mass.shape[0]):
+            mass[x] = 0.0
     for k in range(n_layers(graph)):
+        if n_threads() > 1:  # each takes some states, and looks where their mass comes from
+            for y in shared(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+                mass[y] = mass_into(graph, k, y, chance, policy, mass)
+            meet()
+            continue
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 row_add(graph, r, chance, mass[x] * linear(policy[r]), mass)
+
+
+@leaf
+def mass_into(graph: Graph, k: int, y: int, chance: Floats, policy: Floats, mass: Floats) -> float:
+    """The mass that layer k sends to state y, added up in the order of the rows."""
+    total = 0.0
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            total += mass[x] * linear(policy[r]) * row_part(graph, r, chance, y)
+    return total
 
 
 @kernel
 def expected_loss(graph: Graph, policy: Floats, mass: Floats, losses: Floats) -> float:
     """<q, losses> for q(x, a) = mass(x) policy(a | x)."""
     total = 0.0
+    if n_threads() == 1:
+        for r in range(losses.shape[0]):
+            total += linear(mass[r // graph.n_actions]) * linear(policy[r]) * losses[r]
+        return total
+    part = 0.0
     for r in range(losses.shape[0]):
-        total += linear(mass[r // graph.n_actions]) * linear(policy[r]) * losses[r]
+        who = r % n_threads()  # each multiplies for some rows, and all add up in the same order
+        if who == 0 and r + thread() < losses.shape[0]:
+            mine = r + thread()
+            part = linear(mass[mine // graph.n_actions]) * linear(policy[mine]) * losses[mine]
+        total += told(part, who)
     return total
 
 

@@ -34,6 +34,8 @@ class Graph(NamedTuple):
     first: Index  # (R,)
     scattered: NDArray[np.uint8]  # (R,)
     successor: Index  # (E,), empty when no row is scattered
+    owner: Index  # (R,) the state of each row
+    layer: Index  # (S,) the layer of each state
 
 
 @leaf
@@ -51,6 +53,16 @@ def layer_begin(graph: Graph, k: int) -> int:
 def layer_end(graph: Graph, k: int) -> int:
     """One past the last state of layer k."""
     return int64(graph.layer_start[k + 1])
+
+
+@leaf
+def owner_of(graph: Graph, r: int) -> int:
+    return int64(graph.owner[r])
+
+
+@leaf
+def layer_of(graph: Graph, x: int) -> int:
+    return int64(graph.layer[x])
 
 
 @leaf
@@ -75,6 +87,19 @@ def successor_of(graph: Graph, r: int, j: int) -> int:
     if is_scattered(graph, r):
         return int64(graph.successor[int64(graph.row_start[r]) + j])
     return int64(graph.first[r]) + j
+
+
+@leaf
+def position_of(graph: Graph, r: int, y: int) -> int:
+    """Which successor of row r state y is; -1 if it is none."""
+    size = row_size(graph, r)
+    if is_scattered(graph, r):
+        for j in range(size):
+            if int64(graph.successor[int64(graph.row_start[r]) + j]) == y:
+                return j
+        return -1
+    j = y - int64(graph.first[r])
+    return j if 0 <= j < size else -1
 
 
 @leaf
@@ -120,6 +145,13 @@ def row_add(graph: Graph, r: int, table: Floats, factor: float, out: Floats) -> 
         first = int64(graph.first[r])
         for j in range(size):
             out[first + j] += factor * max(table[begin + j], 0.0)
+
+
+@leaf
+def row_part(graph: Graph, r: int, table: Floats, y: int) -> float:
+    """What ``row_add`` with factor one adds to the place of state y."""
+    j = position_of(graph, r, y)
+    return max(table[row_begin(graph, r) + j], 0.0) if j >= 0 else 0.0
 
 
 @leaf

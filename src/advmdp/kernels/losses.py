@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .draws import LOSSES, uniform_four
-from .targets import kernel
+from .targets import kernel, meet, shared
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -89,7 +89,7 @@ def table_mixture(program: LossProgram, episode: int) -> tuple[int, int, float]:
 def flip_coins(seed0: int, seed1: int, episode: int, values: Floats) -> None:
     """Replace every mean by a loss of 0 or 1 with that mean."""
     n_rows = values.shape[0]
-    for r in range(0, n_rows, 4):
+    for r in shared(0, n_rows, 4):
         u0, u1, u2, u3 = uniform_four(seed0, seed1, LOSSES, episode, r // 4)
         values[r] = 1.0 if u0 < values[r] else 0.0
         if r + 1 < n_rows:
@@ -106,18 +106,20 @@ def fill_losses(program: LossProgram, seed0: int, seed1: int, episode: int, out:
     i, j, share = table_mixture(program, episode)
     tables = program.tables
     if share > 0.0:
-        for r in range(out.shape[0]):
+        for r in shared(0, out.shape[0]):
             mean = tables[i, r]
             mean += share * (tables[j, r] - mean)
             out[r] = min(max(mean, 0.0), 1.0)
     else:
-        for r in range(out.shape[0]):
+        for r in shared(0, out.shape[0]):
             out[r] = tables[i, r]
     if program.strength > 0.0:
-        for r in range(out.shape[0]):
+        for r in shared(0, out.shape[0]):
             out[r] = min(out[r] + program.strength * program.pressure[r], 1.0)
     if program.noisy:
+        meet()
         flip_coins(seed0, seed1, episode, out)
+    meet()
 
 
 @kernel

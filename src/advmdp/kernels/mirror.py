@@ -25,7 +25,7 @@ from .pool import UNKNOWN
 from .projection import Solver, project
 from .rows import TransitionSet
 from .signed import TINY, linear
-from .targets import kernel, leaf
+from .targets import kernel, leaf, meet, shared
 from .upper_occupancy import Reach, largest_reach
 from .visits import KNOWN, MOVES, OPENS, Counts, Visits, rebuild, record, settle, undo
 
@@ -93,9 +93,7 @@ def estimate_losses(
         noted.occupancy[k] = linear(measure.mass[states[k]]) * share
         if estimator == FULL:
             noted.bound[k] = 1.0
-            noted.estimate[k] = losses[k]
-            continue
-        if estimator == OWN:
+        elif estimator == OWN:
             noted.bound[k] = max(linear(measure.mass[states[k]]), learner.rates.reach) * share
         else:
             noted.bound[k] = share * largest_reach(
@@ -107,7 +105,11 @@ def estimate_losses(
                 learner.reach,
                 estimator == PRINTED,
             )
-        noted.estimate[k] = losses[k] / max(noted.bound[k] + learner.rates.gamma, 1e-300)
+    for k in shared(0, path.shape[0]):
+        noted.estimate[k] = losses[k]
+        if estimator != FULL:
+            noted.estimate[k] /= max(noted.bound[k] + learner.rates.gamma, 1e-300)
+    meet()
 
 
 @kernel
@@ -138,14 +140,17 @@ def begin_update(
     lost = False
     if rates.estimator == FULL:
         for r in range(policy.shape[0]):
-            learner.old_policy[r] = policy[r]
             lost = lost or all_losses[r] > 0.0
+        for r in shared(0, policy.shape[0]):
+            learner.old_policy[r] = policy[r]
             tilt_policy(policy, r, -rates.eta * all_losses[r])
     else:
         for k in range(path.shape[0]):
-            learner.old_policy[path[k]] = policy[path[k]]
             lost = lost or noted.estimate[k] > 0.0
+        for k in shared(0, path.shape[0]):
+            learner.old_policy[path[k]] = policy[path[k]]
             tilt_policy(policy, path[k], -min(rates.eta * noted.estimate[k], STEEPEST))
+    meet()
     learner.visits.clock[MOVES] = 1 if lost or opens else 0
     return lost or opens
 

@@ -22,10 +22,10 @@ from .box_passes import crowded, tightness
 from .dual import IMPLICIT, LARGEST, POOLED, SMALLEST, WRITTEN, Dual, Measure, Pool, stays_free
 from .graph import Floats, Graph, layer_begin, layer_end, row_begin, row_dot, row_size
 from .indices import int64, place
-from .passes import dot_and_add, scale
+from .passes import dot, dot_and_add, scale
 from .rows import BOX, SIMPLEX, TransitionSet
 from .signed import linear
-from .targets import kernel, leaf
+from .targets import kernel, leaf, meet, shared
 
 UNKNOWN = 2.0  # tightness of a row that has to be looked at
 AT_A_BOUND = 1.0 - 1e-9
@@ -80,10 +80,18 @@ def line_dot_and_add(pool: Pool, x: int, vector: Floats, factor: float, out: Flo
     return dot_and_add(pool.table, begin, vector, first, size, factor, out)
 
 
+@leaf
+def line_dot(pool: Pool, x: int, vector: Floats) -> float:
+    """``row_dot`` for the line of a state, whose entries are not signed."""
+    begin = row_begin(pool.lines, x)
+    size = row_size(pool.lines, x)
+    return dot(pool.table, begin, vector, int64(pool.lines.first[x]), size)
+
+
 @kernel
 def fill_pool(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
     """Pool every row that was free when it was last looked at, and may be by its kind."""
-    for x in range(measure.mass.shape[0] - 1):
+    for x in shared(0, measure.mass.shape[0] - 1):
         poolable = row_size(dual.pool.lines, x) > 0
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             kind = rows.kind[r]
@@ -92,30 +100,31 @@ def fill_pool(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -
             elif dual.holding[r] == POOLED:
                 dual.holding[r] = IMPLICIT
         fill_line(graph, x, measure, rows, dual)
+    meet()
 
 
 @leaf
-def sift_layer(graph: Graph, k: int, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
-    """Take the rows of layer k that leave their boxes at this beta out of the pool."""
-    widest = widest_tilt(graph, k + 1, dual)
-    for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        if dual.pool.tight[x] * widest <= 1.0 and widest < LARGEST:
+def sift_state(
+    graph: Graph, x: int, measure: Measure, rows: TransitionSet, dual: Dual, widest: float
+) -> None:
+    """Take the rows of a state that leave their boxes at this beta out of the pool."""
+    if dual.pool.tight[x] * widest <= 1.0 and widest < LARGEST:
+        return
+    taken = 0
+    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        inside = rows.kind[r] == SIMPLEX or dual.tight[r] * widest <= 1.0
+        if dual.holding[r] != POOLED or (inside and widest < LARGEST):
             continue
-        taken = 0
-        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            inside = rows.kind[r] == SIMPLEX or dual.tight[r] * widest <= 1.0
-            if dual.holding[r] != POOLED or (inside and widest < LARGEST):
-                continue
-            growth = row_dot(graph, r, measure.chance, dual.tilt)
-            dual.scale[r] = 1.0 / growth
-            if not (growth > SMALLEST):
-                dual.holding[r] = IMPLICIT  # too small for floats, as the evaluation will find
-                taken += 1
-            elif not inside and not stays_free(graph, r, measure.chance, dual, rows):
-                dual.holding[r] = WRITTEN
-                taken += 1
-        if taken > 0:
-            fill_line(graph, x, measure, rows, dual)
+        growth = row_dot(graph, r, measure.chance, dual.tilt)
+        dual.scale[r] = 1.0 / growth
+        if not (growth > SMALLEST):
+            dual.holding[r] = IMPLICIT  # too small for floats, as the evaluation will find
+            taken += 1
+        elif not inside and not stays_free(graph, r, measure.chance, dual, rows):
+            dual.holding[r] = WRITTEN
+            taken += 1
+    if taken > 0:
+        fill_line(graph, x, measure, rows, dual)
 
 
 @leaf

@@ -15,21 +15,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .blocks import assemble, factor_blocks, solve_blocks
+from .blocks import Blocks, assemble, factor_blocks, solve_blocks
 from .commit import commit
 from .conjugate import Vectors, conjugate_direction
-from .dual import Dual, Measure
+from .dual import Dual, Measure, rests
 from .evaluation import evaluate
 from .graph import (
     Floats,
     Graph,
     layer_begin,
     layer_end,
+    layer_of,
     n_layers,
+    row_begin,
+    row_dot,
+    row_size,
+    successor_of,
 )
 from .pool import fill_pool
 from .rows import TransitionSet
-from .targets import kernel
+from .targets import kernel, largest, leaf, meet, shared
 
 # Of |inflow - outflow|, with layers summing to one.  What is committed conserves flow to rounding
 # in any case: the residual r says how good the dual solution is, and the duality gap is about r^2.
@@ -50,13 +55,6 @@ ITERATIONS, EVALUATIONS, PRODUCTS, SAFE = 0, 1, 2, 3
 RESIDUAL, GAP, VALUE = 0, 1, 2
 
 
-class Blocks(NamedTuple):
-    """The Hessian of narrow layers; empty for wide ones."""
-
-    diagonal: Floats
-    coupling: Floats
-
-
 class Solver(NamedTuple):
     """Work space of one projection."""
 
@@ -73,13 +71,16 @@ def measure_imbalance(dual: Dual, gradient: Floats) -> tuple[float, float, float
     absolute = 0.0
     share = 1.0  # the worst of smaller flow / larger flow
     n = gradient.shape[0]
-    for x in range(1, n - 1):
+    for x in shared(1, n - 1):
         difference = dual.inflow[x] - dual.outflow[x]
         gradient[x] = difference
         absolute = max(absolute, abs(difference))
         high = max(dual.inflow[x], dual.outflow[x])
         if high > NEGLIGIBLE:
             share = min(share, min(dual.inflow[x], dual.outflow[x]) / high)
+    meet()
+    absolute = largest(absolute)
+    share = -largest(-share)
     gradient[0] = 0.0
     gradient[n - 1] = 0.0
     return absolute, 1.0 - share, 1.0 / max(share, 1e-300)
@@ -104,14 +105,17 @@ def scaling_direction(dual: Dual, direction: Floats) -> None:
 @kernel
 def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
     """beta = base + step * direction, with the largest beta of a layer at 0, and its tilt."""
-    for k in range(1, n_layers(graph)):
+    for k in shared(1, n_layers(graph)):
         top = -math.inf
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             dual.beta[x] = vectors.base[x] + step * vectors.direction[x]
             top = max(top, dual.beta[x])
-        for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            dual.beta[x] -= top
-            dual.tilt[x] = math.exp(dual.beta[x])
+        dual.top[k] = top
+    meet()
+    for x in shared(1, dual.beta.shape[0] - 1):
+        dual.beta[x] -= dual.top[layer_of(graph, x)]
+        dual.tilt[x] = math.exp(dual.beta[x])
+    meet()
 
 
 @kernel
@@ -128,13 +132,50 @@ def newton_direction(
     blocks = solver.blocks
     if wide is None:
         if not factored:
-            assemble(graph, measure, solver.dual, blocks.diagonal, blocks.coupling)
-            factor_blocks(graph, blocks.diagonal, blocks.coupling)
-        solve_blocks(graph, vectors.gradient, blocks.diagonal, blocks.coupling, vectors.direction)
+            assemble(graph, measure, solver.dual, blocks)
+            factor_blocks(graph, blocks)
+        solve_blocks(graph, vectors.gradient, blocks, vectors.direction)
     else:
         solver.report[PRODUCTS] += conjugate_direction(
             graph, measure, solver.dual, vectors, nearly, 500
         )
+
+
+@leaf
+def foresee_row(
+    graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual, push: Floats
+) -> None:
+    """Mark the entries of a resting row that lie on a bound and are about to be pushed beyond."""
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    mean = row_dot(graph, r, measure.chance, push)
+    free = 0.0
+    for j in range(size):
+        p = dual.work[begin + j]
+        way = push[successor_of(graph, r, j)] - mean
+        held = (p >= rows.upper[begin + j] and way > 0.0) or (
+            p <= rows.lower[begin + j] and way < 0.0
+        )
+        dual.group[begin + j] = 0 if held else 1
+        free += 0.0 if held else p
+    dual.group_mass[2 * r] = free
+
+
+@kernel
+def foresee_bounds(
+    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, vectors: Vectors
+) -> None:
+    """At beta = 0 it is open which bounds will hold: guess from the flows where beta will go."""
+    n = dual.beta.shape[0]
+    for x in shared(0, n):
+        flow = dual.inflow[x] + dual.outflow[x]
+        inner = 0 < x < n - 1 and flow > NEGLIGIBLE
+        vectors.sums[x] = -vectors.gradient[x] / flow if inner else 0.0
+    meet()
+    for r in shared(0, dual.holding.shape[0]):
+        if rests(r, rows, dual):
+            foresee_row(graph, r, measure, rows, dual, vectors.sums)
+    meet()
 
 
 @kernel
@@ -160,11 +201,12 @@ def project(
     dual = solver.dual
     vectors = solver.vectors
     report = solver.report
-    for x in range(dual.beta.shape[0]):
+    for x in shared(0, dual.beta.shape[0]):
         dual.beta[x] = 0.0
         dual.tilt[x] = 1.0
         vectors.base[x] = 0.0
         vectors.direction[x] = 0.0
+    meet()
     if in_logs is None:
         fill_pool(graph, measure, rows, dual)
     value = math.inf  # of G at the base point, whose flow residual is in figures
@@ -181,7 +223,7 @@ def project(
     while report[EVALUATIONS] < 20 * max_iterations and report[ITERATIONS] < max_iterations:
         # one trial: an evaluation at  base + step * direction  (the first one is at zero)
         move(graph, dual, vectors, step)
-        trial = evaluate(graph, measure, rows, dual, in_logs)
+        trial = evaluate(graph, measure, rows, dual, report[EVALUATIONS] == 0, in_logs)
         report[EVALUATIONS] += 1
         absolute, relative, ratio = measure_imbalance(dual, vectors.gradient)
         # Near the optimum the decrease drowns in the rounding of G: there the flow decides.
@@ -216,13 +258,19 @@ def project(
             # A step that took the residual from f to a moved the Hessian by about a / f of itself:
             # with the blocks of before, the next one leaves a^2 / f.
             again = absolute * absolute <= nearly * factored_at
+            if report[EVALUATIONS] == 1 and in_logs is None:
+                foresee_bounds(graph, measure, rows, dual, vectors)
             newton_direction(graph, measure, solver, wide, again, nearly)
             factored_at = 0.0 if again else absolute
-        slope = 0.0
         longest = 0.0
-        for x in range(dual.beta.shape[0]):
+        for x in shared(0, dual.beta.shape[0]):
             vectors.base[x] = dual.beta[x]
-            slope += vectors.gradient[x] * vectors.direction[x]
+            dual.term[x] = vectors.gradient[x] * vectors.direction[x]
             longest = max(longest, abs(vectors.direction[x]))
+        meet()
+        longest = largest(longest)
+        slope = 0.0
+        for x in range(dual.beta.shape[0]):
+            slope += dual.term[x]
         step = min(1.0, (MAX_SCALING if scaled else MAX_NEWTON) / max(longest, 1e-300))
     return False

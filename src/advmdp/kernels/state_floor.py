@@ -21,13 +21,6 @@ from .targets import kernel
 
 
 @kernel
-def no_floor(graph: Graph, k: int, dual: Dual) -> None:
-    for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        dual.mobile[x] = dual.outflow[x]
-        dual.lift[x] = 0.0
-
-
-@kernel
 def raise_states(graph: Graph, k: int, least: float, dual: Dual) -> float:
     """Lift the outflow of layer k to the floor; returns the change of the layer's dual term."""
     begin = layer_begin(graph, k)

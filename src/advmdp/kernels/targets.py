@@ -157,6 +157,42 @@ def _wait_for_the_warp() -> Callable[[], None]:
     return leaf(nothing)
 
 
+# On a GPU several threads may play one run.  All of them execute everything, with the same
+# numbers, but for loops over ``shared(begin, end)``, of which each takes some turns: these must not
+# depend on each other, and nobody may read what they wrote before ``meet()``.  On the CPU there is
+# one thread.  (``advmdp.batch.sharing`` has these six for the GPU.)
+shared = range
+
+
+@leaf
+def n_threads() -> int:
+    """How many threads play this run."""
+    return 1
+
+
+@leaf
+def thread() -> int:
+    """Which of them this one is."""
+    return 0
+
+
+@leaf
+def told(value: float, who: int) -> float:
+    """The ``value`` that thread number ``who`` has."""
+    return value
+
+
+@leaf
+def largest(value: float) -> float:
+    """The largest ``value`` that any of them has."""
+    return value
+
+
+@leaf
+def meet() -> None:
+    """Wait for the other threads of this run."""
+
+
 # Runs that share a warp drift apart at every branch and meet again where the branch ends.  A loop
 # that may return in its middle has no such place: once apart, its runs stay apart, one executing
 # while the others wait (measured: thirty times slower).  There ``rejoin()`` makes them meet.

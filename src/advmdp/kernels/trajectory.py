@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .draws import TRAJECTORY, uniform_pair
 from .graph import Graph, n_layers, row_begin, row_size, successor_of
-from .targets import kernel
+from .targets import kernel, n_threads, thread, told
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -56,8 +56,13 @@ def draw_trajectory(
     n_actions = graph.n_actions
     x = 0
     states[0] = x
+    mine = (0.0, 0.0)
     for k in range(n_layers(graph)):
-        u, v = uniform_pair(seed0, seed1, TRAJECTORY, episode, k)
+        who = k % n_threads()  # each thread draws for a layer of its own
+        if who == 0:
+            mine = uniform_pair(seed0, seed1, TRAJECTORY, episode, k + thread())
+        u = told(mine[0], who)
+        v = told(mine[1], who)
         r = x * n_actions + pick(policy, x * n_actions, n_actions, u)
         j = pick(transitions, row_begin(graph, r), row_size(graph, r), v)
         x = successor_of(graph, r, j)

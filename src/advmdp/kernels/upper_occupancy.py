@@ -32,13 +32,14 @@ from .graph import (
 )
 from .rows import BALL, BOX, FIXED, SIMPLEX, TransitionSet
 from .signed import linear
-from .targets import kernel, leaf
+from .targets import kernel, leaf, meet, n_threads, shared
 
 
 class Reach(NamedTuple):
     """Work space of one backward pass."""
 
     value: Floats  # (S,) f
+    part: Floats  # (R,) what a row adds to it
     keys: Floats  # (widest layer,) f of the states being sorted
     order: NDArray[np.int64]  # (widest layer,) positions in a full row, f descending
     row_order: NDArray[np.int64]  # (widest layer,) the same for one row with fewer successors
@@ -68,6 +69,16 @@ def sort_layer(graph: Graph, k: int, reach: Reach) -> None:
     """Sort the states of layer k by f."""
     begin = layer_begin(graph, k)
     width = layer_end(graph, k) - begin
+    if n_threads() > 1:  # each counts for some states how many come before them
+        for i in shared(0, width):
+            before = 0
+            for j in range(width):
+                ahead = reach.value[begin + j] > reach.value[begin + i]
+                equal = reach.value[begin + j] == reach.value[begin + i]
+                before += 1 if ahead or (equal and j < i) else 0
+            reach.order[before] = i
+        meet()
+        return
     for i in range(width):
         reach.keys[i] = reach.value[begin + i]
     sort_descending(reach.keys, reach.order, width)
@@ -216,6 +227,29 @@ def chance_of_one(graph: Graph, r: int, target: int, rows: TransitionSet) -> flo
     return rows.lower[e]
 
 
+@leaf
+def reach_by_row(
+    graph: Graph,
+    r: int,
+    here: int,
+    back: int,
+    target: int,
+    policy: Floats,
+    rows: TransitionSet,
+    reach: Reach,
+    printed: bool,
+) -> float:
+    """What row r of layer ``here``, ``back`` layers before the last step, adds to f."""
+    weight = linear(policy[r])
+    if not (weight > 0.0):
+        return 0.0
+    if printed:
+        return weight * best_printed_row(graph, r, here, rows, reach)
+    if back == 0:
+        return weight * chance_of_one(graph, r, target, rows)
+    return weight * best_row(graph, r, here, rows, reach)
+
+
 @kernel
 def largest_reach(
     graph: Graph,
@@ -235,18 +269,24 @@ def largest_reach(
         here = k - 1 - back
         if back > 0 or printed:
             sort_layer(graph, here + 1, reach)
-        for y in range(layer_begin(graph, here), layer_end(graph, here)):
+        if n_threads() > 1:  # each takes some rows
+            first = layer_begin(graph, here) * graph.n_actions
+            for r in shared(first, layer_end(graph, here) * graph.n_actions):
+                reach.part[r] = reach_by_row(
+                    graph, r, here, back, target, policy, rows, reach, printed
+                )
+            meet()
+        for y in shared(layer_begin(graph, here), layer_end(graph, here)):
             total = 0.0
             for r in range(y * graph.n_actions, (y + 1) * graph.n_actions):
-                weight = linear(policy[r])
-                if weight > 0.0:
-                    if printed:
-                        total += weight * best_printed_row(graph, r, here, rows, reach)
-                    elif back == 0:
-                        total += weight * chance_of_one(graph, r, target, rows)
-                    else:
-                        total += weight * best_row(graph, r, here, rows, reach)
+                if n_threads() > 1:
+                    total += reach.part[r]
+                else:
+                    total += reach_by_row(
+                        graph, r, here, back, target, policy, rows, reach, printed
+                    )
             reach.value[y] = total
+        meet()
     return min(reach.value[0], 1.0)
 
 

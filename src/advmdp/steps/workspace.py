@@ -8,10 +8,11 @@ from itertools import pairwise
 import numpy as np
 
 from advmdp.errors import InvalidInput
+from advmdp.kernels.blocks import Blocks
 from advmdp.kernels.conjugate import Vectors
 from advmdp.kernels.dual import Dual, Measure, Pool
 from advmdp.kernels.pool import UNKNOWN
-from advmdp.kernels.projection import Blocks, Solver
+from advmdp.kernels.projection import Solver
 from advmdp.kernels.rows import SIMPLEX, TransitionSet
 from advmdp.kernels.upper_occupancy import Reach
 from advmdp.kernels.visits import Visits
@@ -38,6 +39,9 @@ def new_solver(layout: Layout) -> Solver:
     def states() -> Floats:
         return np.zeros(n_states)
 
+    def layers() -> Floats:
+        return np.zeros(layout.n_layers)
+
     def rows() -> Floats:
         return np.zeros(n_rows)
 
@@ -63,8 +67,13 @@ def new_solver(layout: Layout) -> Solver:
         log_total=states(),
         free_sum=states(),
         other_sum=states(),
+        top=layers(),
+        widest=layers(),
+        shrink=layers(),
+        log_z=layers(),
+        term=states(),
         near=np.zeros(max(sizes)),
-        together=np.zeros(max(sizes)),
+        together=np.zeros(0 if is_wide(layout) else n_entries),
         pool=Pool(
             lines=lines,
             table=np.zeros(int(lines.row_start[-1])),
@@ -74,17 +83,24 @@ def new_solver(layout: Layout) -> Solver:
             others=np.zeros(n_states, dtype=np.int64),
         ),
     )
-    n_diagonal = n_coupling = 0
-    if not is_wide(layout):
-        n_diagonal = sum(n * n for n in sizes[1:-1])
-        n_coupling = sum(n * m for n, m in pairwise(sizes[1:-1]))
     return Solver(
         dual=dual,
         vectors=Vectors(*(states() for _ in Vectors._fields)),
-        blocks=Blocks(diagonal=np.zeros(n_diagonal), coupling=np.zeros(n_coupling)),
+        blocks=_new_blocks(layout),
         report=np.zeros(4, dtype=np.int64),
         figures=np.zeros(3),
     )
+
+
+def _new_blocks(layout: Layout) -> Blocks:
+    """D[k] and C[k] of the inner layers k = 1 .. L - 1, one after the other."""
+    sizes = (0, *layout.layer_sizes[1:-1], 0) if not is_wide(layout) else (0,) * layout.n_layers
+    begins = [
+        np.cumsum([0, *areas])
+        for areas in ([n * n for n in sizes], [n * m for n, m in pairwise((*sizes, 0))])
+    ]
+    diagonal, coupling = (np.zeros(int(begin[-1])) for begin in begins)
+    return Blocks(diagonal, coupling, *(begin[:-1].astype(np.uint32) for begin in begins))
 
 
 def new_measure(layout: Layout) -> Measure:
@@ -96,7 +112,7 @@ def new_reach(layout: Layout) -> Reach:
     """Work space of the upper occupancy bounds."""
     widest = max(layout.layer_sizes)
     orders = (np.zeros(widest, dtype=np.int64) for _ in range(2))
-    return Reach(np.zeros(layout.n_states), np.zeros(widest), *orders)
+    return Reach(np.zeros(layout.n_states), np.zeros(layout.n_rows), np.zeros(widest), *orders)
 
 
 def all_transitions(layout: Layout) -> TransitionSet:
