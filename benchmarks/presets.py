@@ -56,7 +56,7 @@ def measure(
 ) -> list[Scores]:
     """For every preset final regret and expected loss; a refused run counts as infinite.
 
-    A process for each case: on the CPU they are slow, on a GPU most of the time goes into compiling.
+    A process for each case: the CPU has several cores, and a GPU mostly waits for the compiler.
     """
     scores: list[Scores] = [{} for _ in presets]
     ends_of = partial(ends, name, presets, list(seeds), engine)
