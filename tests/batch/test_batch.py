@@ -124,6 +124,23 @@ assert nvvm.compile_ir is plain
 print("strict")
 """
 
+# What threads of one run share is exchanged by identity: kernels may have names of their own.
+EXCHANGED = """
+import importlib
+from advmdp.batch import programs, sharing
+from advmdp.kernels.targets import CUDA_PACKAGE
+
+programs._load_kernels()
+programs._load_kernels()  # for another plan
+projection, careful = (
+    importlib.import_module(f"{CUDA_PACKAGE}.{name}") for name in ("projection", "careful")
+)
+for name in ("shared", "meet", "largest"):
+    assert getattr(projection, name) is getattr(sharing, name), name
+assert careful.largest.py_func.__code__.co_argcount == 3
+print("exchanged")
+"""
+
 # Projections that fail on purpose: every one on the fast path, and that of a marked run on both.
 FAILING = """
 import importlib
@@ -210,3 +227,7 @@ def test_the_safe_path_takes_over() -> None:
 
 def test_gpu_programs_fuse_nothing() -> None:
     assert "strict" in simulate(STRICT, simulator=False)
+
+
+def test_only_what_threads_share_is_exchanged() -> None:
+    assert "exchanged" in simulate(EXCHANGED, simulator=False)

@@ -50,6 +50,7 @@ CASES = {
     "ball": (dict(layer_sizes=(1, 3, 3, 1)), "uob-reps-l1", BITING, 60),
     "sparse": (dict(layer_sizes=(1, 4, 5, 4, 1), n_successors=3), "uob-reps", BITING, 50),
     "wide": (dict(layer_sizes=(1, 14, 3, 1)), "uob-reps", BITING, 12),
+    "safe": (dict(layer_sizes=(1, 3, 3, 1)), "uob-reps", dict(log_scale=0.002, eta_scale=3e4), 30),
     "full": (dict(layer_sizes=(1, 3, 3, 1)), "uc-o-reps", dict(log_scale=0.01), 40),
     "known": (dict(layer_sizes=(1, 3, 3, 1)), "o-reps", {}, 40),
 }
@@ -62,6 +63,7 @@ losses = am.losses.Stochastic(np.random.default_rng(3).random(mdp.layout.n_rows)
 run = am.play(mdp, losses, learner, n_episodes, seed=5, checkpoints=range(1, n_episodes + 1))
 state = b"".join(np.ascontiguousarray(a).tobytes() for a in learner.state().values())
 print(hashlib.sha256(run.regret.tobytes() + state).hexdigest(), run.solver.evaluations)
+assert (run.solver.safe_paths > 0) == (sys.argv[2] == "safe")
 """
 
 
@@ -75,7 +77,7 @@ def bits(mode: str, case: str) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize("case", ["box", "ball", "sparse", "wide", "full", "known"])
+@pytest.mark.parametrize("case", ["box", "ball", "sparse", "wide", "safe", "full", "known"])
 def test_turns_of_shared_loops_in_any_order(case: str) -> None:
     alone, together = bits("alone", case), bits("together", case)
     assert alone == together
