@@ -145,6 +145,7 @@ def test_full_disk(tmp_path: Path) -> None:
     assert store.curves()["run"].n_unique() == len(after) < 4
     assert not list(path.glob("runs/.*"))
     assert not list(path.glob("work/*/.*partial"))
+    assert not list(path.glob("work/.*removed"))
     code, _, errors = finished_command(*sweep_command(file, path))
     assert code == 0, errors
     whole = Store(tmp_path / "whole", create=True)
@@ -264,3 +265,35 @@ def test_a_damaged_run_that_is_played_again_is_listed_at_work(tmp_path: Path) ->
     _truncate(store.path / "runs" / spec.id / "manifest.json", 50)
     _cut(store, spec, after=2)
     assert [m["status"] for m in store.manifests()] == ["cut"]
+
+
+def test_what_a_killed_process_was_removing_is_removed(tmp_path: Path) -> None:
+    """Killed between putting a working folder aside and removing it, or while it wrote a result."""
+    store, spec = Store(tmp_path / "store", create=True), one_run()
+    folder = _cut(store, spec, after=2)
+    shutil.copytree(folder, store.path / "work" / f".{spec.id}.01234567.removed")
+    (folder / ".01234567.partial").mkdir()
+    (folder / ".01234567.partial" / "curves.parquet").write_bytes(b"half")
+    assert play_here(Store(store.path, create=True), [spec]).n_played == 1
+    assert [entry.name for entry in (store.path / "work").iterdir()] == []
+
+
+def test_beginning_a_run_does_not_look_at_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch begins ten thousand: each may look into its own folder only."""
+    store, spec = Store(tmp_path / "store", create=True), one_run()
+    looked: list[str] = []
+    see = os.scandir
+
+    def seen(path: Any = ".") -> Any:
+        looked.append(os.fspath(path))
+        return see(path)
+
+    claim = store.claim(spec.identity())
+    assert claim is not None
+    monkeypatch.setattr(os, "scandir", seen)
+    store.begin(spec.identity(), claim)
+    claim.release()
+    assert all(spec.id in path for path in looked)
+    assert looked

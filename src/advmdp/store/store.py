@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 CURVES = "curves.parquet"
 PARTS = ("runs", "work")
+REMOVED = ".removed"  # how the name of a folder ends that is about to be
 log = logging.getLogger(__name__)
 
 
@@ -75,6 +76,7 @@ class Store:
         if create:
             for part in PARTS:
                 (self.path / part).mkdir(exist_ok=True)
+            _remove_folders(self.path / "work", REMOVED)  # what a killed process had put aside
 
     def _create(self, marker: Path) -> None:
         """The marker first: a process killed in between leaves a store, or an empty folder."""
@@ -118,8 +120,7 @@ class Store:
 
     def begin(self, identity: Identity, claim: Claim) -> None:
         """Note that a run is being played, and clear what a killed writer left behind."""
-        for partial in (self.path / "work").glob(f".{identity.run}.*.partial"):
-            shutil.rmtree(partial, ignore_errors=True)
+        _remove_folders(claim.folder, ".partial")
         started, sittings = self._history(claim)
         content = manifests.manifest_of(
             identity, manifests.RUNNING, started=started, sittings=sittings + 1
@@ -141,7 +142,7 @@ class Store:
             files={CURVES: checksum(curves)},
         )
         target = self.path / "runs" / identity.run
-        partial = self.path / "work" / f".{identity.run}.{secrets.token_hex(4)}.partial"
+        partial = claim.folder / f".{secrets.token_hex(4)}.partial"
         try:
             partial.mkdir()
             write_atomically(partial / CURVES, [curves])
@@ -180,7 +181,7 @@ class Store:
         It is put aside first, in one step: a worker that outlived its sweep by a moment may be
         writing a checkpoint into it, and a folder that grows cannot be removed.
         """
-        aside = claim.folder.with_name(f".{claim.folder.name}.{secrets.token_hex(4)}.partial")
+        aside = claim.folder.with_name(f".{claim.folder.name}.{secrets.token_hex(4)}{REMOVED}")
         with suppress(OSError):
             claim.folder.rename(aside)
         for folder in (aside, claim.folder):
@@ -265,6 +266,15 @@ class Store:
             if checksum(data) != expected:
                 raise DamagedFile(f"{folder / name}: the checksum does not fit")
         return manifest
+
+
+def _remove_folders(place: Path, ending: str) -> None:
+    """Hidden folders whose names end like this."""
+    with os.scandir(place) as entries:
+        found = [e.path for e in entries if e.name.startswith(".") and e.name.endswith(ending)]
+    for path in found:
+        if os.path.isdir(path):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_foreign(name: str) -> bool:
