@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 from advmdp.experiments.spec import RunSpec
 
-FEWEST_RUNS = 40
-"""For each core that could play them instead.  An episode of a batch takes 0.19 ms on an H200
-however few runs share it, an episode of a single run 5 microseconds on a core (docs/gpu.md)."""
+FEWEST_RUNS = 20
+"""For each core that could play them instead.  An episode of a batch takes 0.05 ms on an H200
+however few runs share it, an episode of a single run 4 microseconds on a core (docs/gpu.md)."""
 
 
 def worth_a_batch(specs: Sequence[RunSpec], cores: int) -> list[RunSpec]:
     """The runs that a card ends sooner than so many cores, in the order of the list.
 
     >>> parts = {"learner": "uniform", "mdp": {"name": "deep-sea", "depth": 3}, "n_episodes": 10}
-    >>> specs = [RunSpec(**parts, losses="majority", replicate=i) for i in range(80)]
-    >>> specs += [RunSpec(**parts, losses="stochastic", replicate=i) for i in range(79)]
-    >>> worth_a_batch(specs, cores=2) == specs[:80]
+    >>> specs = [RunSpec(**parts, losses="majority", replicate=i) for i in range(40)]
+    >>> specs += [RunSpec(**parts, losses="stochastic", replicate=i) for i in range(39)]
+    >>> worth_a_batch(specs, cores=2) == specs[:40]
     True
     """
     groups = defaultdict(list)

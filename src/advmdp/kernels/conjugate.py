@@ -1,6 +1,6 @@
 """Newton directions for wide layers and sparse supports: preconditioned conjugate gradients.
 
-Nothing is formed: each step costs one pass over the entries (``evaluation.curvature_times``).
+Nothing is formed: each step costs one pass over the entries (``curvature.curvature_times``).
 The preconditioner is the flow through each state, the diagonal of the Hessian up to the squares.
 Moving a whole layer's beta (the gauge) is in the Hessian's null space.  The gradient has no part
 in it but for rounding, and that part is taken out first, or the iteration would follow it.
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .curvature import curvature_times
 from .dual import Dual, Measure
-from .evaluation import curvature_times
 from .graph import Floats, Graph, layer_begin, layer_end, n_layers
 from .passes import inner
 from .targets import kernel

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .blocks import Blocks, assemble, factor_blocks, solve_blocks
+from .block_solve import factor_blocks, solve_blocks
+from .blocks import Blocks, assemble
 from .commit import commit
 from .conjugate import Vectors, conjugate_direction
 from .dual import Dual, Measure, rests
