@@ -29,7 +29,7 @@ from .targets import leaf, meet, n_threads, shared
 
 
 @leaf
-def solve_free_row(
+def solve_single_row(
     graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
 ) -> None:
     """The oracle of a row outside the pool: its share, not yet divided by the state's total.
@@ -96,7 +96,7 @@ def sweep_alone(
         if dual.pool.others[x] > 0:
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 if dual.holding[r] != POOLED:
-                    solve_free_row(graph, r, measure, rows, dual, at_zero)
+                    solve_single_row(graph, r, measure, rows, dual, at_zero)
                     pour_row(graph, r, measure, dual)
         close_state(graph, x, dual, line)
 
@@ -138,7 +138,7 @@ def sweep_together(
     meet()
     for r in shared(0, dual.share.shape[0]):
         if dual.holding[r] != POOLED:
-            solve_free_row(graph, r, measure, rows, dual, at_zero)
+            solve_single_row(graph, r, measure, rows, dual, at_zero)
     meet()
     for x in shared(0, n - 1):
         close_state(graph, x, dual, line_dot(dual.pool, x, dual.tilt))
