@@ -214,3 +214,17 @@ def test_bounds_that_sum_to_one_by_themselves(seed: int) -> None:
     assert greatest_difference(result.occupancy, exact) <= 1e-9
     assert not result.safe_path
     assert result.duality_gap <= 1e-12
+
+
+def test_bounds_that_will_hold_are_foreseen() -> None:
+    """Without that, these projections take 4.2, 3.8 and 4.0 evaluations instead of 3.8, 3.7, 3.8."""
+    evaluations = projections = 0
+    for seed in range(3):
+        mdp = am.families.random_mdp((1, 3, 3, 1), 2, seed=seed)
+        losses = am.losses.Stochastic(np.random.default_rng(seed).random(mdp.layout.n_rows))
+        learner = am.UOBREPS(mdp.layout, 5000, log_scale=0.01)
+        solver = am.play(mdp, losses, learner, 5000, seed=seed).solver
+        assert solver is not None
+        evaluations += solver.evaluations
+        projections += solver.projections
+    assert evaluations < 3.85 * projections
