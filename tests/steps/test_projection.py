@@ -217,7 +217,7 @@ def test_bounds_that_sum_to_one_by_themselves(seed: int) -> None:
 
 
 def test_bounds_that_will_hold_are_foreseen() -> None:
-    """Without that, these projections take 4.2, 3.8 and 4.0 evaluations instead of 3.8, 3.7, 3.8."""
+    """Without that these projections take 4.0 evaluations on average instead of 3.76."""
     evaluations = projections = 0
     for seed in range(3):
         mdp = am.families.random_mdp((1, 3, 3, 1), 2, seed=seed)
