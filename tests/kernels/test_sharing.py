@@ -38,7 +38,7 @@ def n_threads():
 n_exchanged = 0
 for found in pkgutil.iter_modules(kernels.__path__):
     module = importlib.import_module(f"advmdp.kernels.{found.name}")
-    for name, ours in (("shared", shuffled), ("n_threads", n_threads)):
+    for name, ours in (("shared", shuffled), ("n_threads", n_threads), ("MAY_SHARE", True)):
         if together and hasattr(module, name):
             setattr(module, name, ours)
             n_exchanged += 1

@@ -35,7 +35,7 @@ from .graph import (
     successor_of,
 )
 from .indices import int64, place
-from .targets import kernel, leaf, meet, n_threads, shared
+from .targets import MAY_SHARE, kernel, leaf, meet, n_threads, shared
 
 RIDGE = 1e-11
 EMPTY = 1e-290  # a state with less flow than this takes no part
@@ -253,10 +253,10 @@ def assemble(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None
     last = n_layers(graph) - 1
     for x in shared(1, layer_end(graph, last)):
         begin_diagonal(graph, x, layer_of(graph, x), dual, blocks)
-    if n_threads() == 1:
-        add_rows_alone(graph, measure, dual, blocks)
-    else:
+    if MAY_SHARE and n_threads() > 1:
         add_rows_together(graph, measure, dual, blocks)
+    else:
+        add_rows_alone(graph, measure, dual, blocks)
     for x in shared(1, layer_end(graph, last)):
         k = layer_of(graph, x)
         end_diagonal(graph, x, k, dual, blocks)

@@ -6,28 +6,7 @@ import math
 
 from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_add, row_dot, row_part
 from .signed import linear
-from .targets import kernel, leaf, meet, n_threads, shared, thread, told
-
-
-@kernel
-def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
-    """mass(x) = q^{P,pi}(x) for P = chance (Section 2.1 of the paper).
-
-    Inflow equals outflow by construction, whatever the two tables are.
-    """
-    mass[0] = 1.0
-    if n_threads() == 1:
-        for x in range(1, mass.shape[0]):
-            mass[x] = 0.0
-    for k in range(n_layers(graph)):
-        if n_threads() > 1:  # each takes some states, and looks where their mass comes from
-            for y in shared(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
-                mass[y] = mass_into(graph, k, y, chance, policy, mass)
-            meet()
-            continue
-        for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                row_add(graph, r, chance, mass[x] * linear(policy[r]), mass)
+from .targets import MAY_SHARE, kernel, leaf, meet, n_threads, shared, thread, told
 
 
 @leaf
@@ -41,20 +20,45 @@ def mass_into(graph: Graph, k: int, y: int, chance: Floats, policy: Floats, mass
 
 
 @kernel
+def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
+    """mass(x) = q^{P,pi}(x) for P = chance (Section 2.1 of the paper).
+
+    Inflow equals outflow by construction, whatever the two tables are.
+    """
+    mass[0] = 1.0
+    if MAY_SHARE and n_threads() > 1:
+        for k in range(n_layers(graph)):
+            for y in shared(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+                mass[y] = mass_into(graph, k, y, chance, policy, mass)
+            meet()
+        return
+    for x in range(1, mass.shape[0]):
+        mass[x] = 0.0
+    for k in range(n_layers(graph)):
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                row_add(graph, r, chance, mass[x] * linear(policy[r]), mass)
+
+
+@leaf
+def loss_of_row(graph: Graph, r: int, policy: Floats, mass: Floats, losses: Floats) -> float:
+    return linear(mass[r // graph.n_actions]) * linear(policy[r]) * losses[r]
+
+
+@kernel
 def expected_loss(graph: Graph, policy: Floats, mass: Floats, losses: Floats) -> float:
     """<q, losses> for q(x, a) = mass(x) policy(a | x)."""
     total = 0.0
-    if n_threads() == 1:
+    if MAY_SHARE and n_threads() > 1:
+        part = 0.0
         for r in range(losses.shape[0]):
-            total += linear(mass[r // graph.n_actions]) * linear(policy[r]) * losses[r]
+            who = r % n_threads()  # each multiplies for some rows, all add up in the same order
+            if who == 0 and r + thread() < losses.shape[0]:
+                part = loss_of_row(graph, r + thread(), policy, mass, losses)
+            total += told(part, who)
         return total
-    part = 0.0
     for r in range(losses.shape[0]):
-        who = r % n_threads()  # each multiplies for some rows, and all add up in the same order
-        if who == 0 and r + thread() < losses.shape[0]:
-            mine = r + thread()
-            part = linear(mass[mine // graph.n_actions]) * linear(policy[mine]) * losses[mine]
-        total += told(part, who)
+        total += loss_of_row(graph, r, policy, mass, losses)
     return total
 
 

@@ -25,7 +25,7 @@ from .graph import (
 from .pool import line_dot, line_dot_and_add, sift_state, widest_tilt
 from .rows import SIMPLEX, TransitionSet
 from .signed import linear
-from .targets import leaf, meet, n_threads, shared
+from .targets import MAY_SHARE, leaf, meet, n_threads, shared
 
 
 @leaf
@@ -185,8 +185,8 @@ def sweep(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, at_ze
     for k in shared(0, n_layers(graph)):
         dual.widest[k] = widest_tilt(graph, k + 1, dual)
     meet()
-    if n_threads() == 1:
-        sweep_alone(graph, measure, rows, dual, at_zero)
-    else:
+    if MAY_SHARE and n_threads() > 1:
         sweep_together(graph, measure, rows, dual, at_zero)
+    else:
+        sweep_alone(graph, measure, rows, dual, at_zero)
     normalise(graph, dual)

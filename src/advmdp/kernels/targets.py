@@ -163,6 +163,9 @@ def _wait_for_the_warp() -> Callable[[], None]:
 # one thread.  (``advmdp.batch.sharing`` has these six for the GPU.)
 shared = range
 
+MAY_SHARE = __package__ == CUDA_PACKAGE
+"""``if MAY_SHARE and n_threads() > 1`` is dropped on the CPU before it is compiled."""
+
 
 @leaf
 def n_threads() -> int:

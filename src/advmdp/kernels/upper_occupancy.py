@@ -32,7 +32,7 @@ from .graph import (
 )
 from .rows import BALL, BOX, FIXED, SIMPLEX, TransitionSet
 from .signed import linear
-from .targets import kernel, leaf, meet, n_threads, shared
+from .targets import MAY_SHARE, kernel, leaf, meet, n_threads, shared
 
 
 class Reach(NamedTuple):
@@ -69,7 +69,7 @@ def sort_layer(graph: Graph, k: int, reach: Reach) -> None:
     """Sort the states of layer k by f."""
     begin = layer_begin(graph, k)
     width = layer_end(graph, k) - begin
-    if n_threads() > 1:  # each counts for some states how many come before them
+    if MAY_SHARE and n_threads() > 1:  # each counts for some states how many come before them
         for i in shared(0, width):
             before = 0
             for j in range(width):
@@ -269,7 +269,7 @@ def largest_reach(
         here = k - 1 - back
         if back > 0 or printed:
             sort_layer(graph, here + 1, reach)
-        if n_threads() > 1:  # each takes some rows
+        if MAY_SHARE and n_threads() > 1:  # each takes some rows
             first = layer_begin(graph, here) * graph.n_actions
             for r in shared(first, layer_end(graph, here) * graph.n_actions):
                 reach.part[r] = reach_by_row(
@@ -279,7 +279,7 @@ def largest_reach(
         for y in shared(layer_begin(graph, here), layer_end(graph, here)):
             total = 0.0
             for r in range(y * graph.n_actions, (y + 1) * graph.n_actions):
-                if n_threads() > 1:
+                if MAY_SHARE and n_threads() > 1:
                     total += reach.part[r]
                 else:
                     total += reach_by_row(
