@@ -130,3 +130,27 @@ def test_columns_come_back_as_they_went_in() -> None:
     for name in ("table", "small", "rate"):
         found = by_run(cells(tiles, columns[name]), columns[name], 6)
         assert np.array_equal(found, [getattr(tree, name) for tree in trees[1:]])
+
+
+class Scratch(NamedTuple):
+    """A column of the run's own, and work space of a thread."""
+
+    table: Any
+    near: Any
+
+
+def test_work_space_is_there_for_every_thread() -> None:
+    rng = np.random.default_rng(0)
+    trees = [Scratch(rng.random(3), rng.random(5)) for _ in range(4)]
+    block = Block(trees, width=2, threads=8)
+    columns = block.plan.columns()
+    tiles = block.own(0, 4)
+    assert [columns[name].private for name in ("table", "near")] == [False, True]
+    assert cells(tiles, columns["table"]).shape == (2, 3, 2)
+    places = cells(tiles, columns["near"])  # (tile, entry, thread)
+    assert places.shape == (2, 5, 16)
+    for run, tree in enumerate(trees):
+        mine = places[run // 2, :, 8 * (run % 2) : 8 * (run % 2 + 1)]
+        assert np.array_equal(mine, np.tile(tree.near[:, None], 8))
+    ends = [c.offset + c.size * c.stride * 8 for c in columns.values()]
+    assert max(ends) <= block.plan.tile_bytes

@@ -19,8 +19,9 @@ from .block_solve import factor_blocks, solve_blocks
 from .blocks import Blocks, assemble
 from .commit import commit
 from .conjugate import Vectors, conjugate_direction
-from .dual import Dual, Measure, rests
+from .dual import Dual, Measure
 from .evaluation import evaluate
+from .foresight import foresee_bounds
 from .graph import (
     Floats,
     Graph,
@@ -28,14 +29,10 @@ from .graph import (
     layer_end,
     layer_of,
     n_layers,
-    row_begin,
-    row_dot,
-    row_size,
-    successor_of,
 )
 from .pool import fill_pool
 from .rows import TransitionSet
-from .targets import kernel, largest, leaf, meet, shared
+from .targets import kernel, largest, meet, shared
 
 # Of |inflow - outflow|, with layers summing to one.  What is committed conserves flow to rounding
 # in any case: the residual r says how good the dual solution is, and the duality gap is about r^2.
@@ -140,43 +137,6 @@ def newton_direction(
         solver.report[PRODUCTS] += conjugate_direction(
             graph, measure, solver.dual, vectors, nearly, 500
         )
-
-
-@leaf
-def foresee_row(
-    graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual, push: Floats
-) -> None:
-    """Mark the entries of a resting row that lie on a bound and are about to be pushed beyond."""
-    begin = row_begin(graph, r)
-    size = row_size(graph, r)
-    mean = row_dot(graph, r, measure.chance, push)
-    free = 0.0
-    for j in range(size):
-        p = dual.work[begin + j]
-        way = push[successor_of(graph, r, j)] - mean
-        held = (p >= rows.upper[begin + j] and way > 0.0) or (
-            p <= rows.lower[begin + j] and way < 0.0
-        )
-        dual.group[begin + j] = 0 if held else 1
-        free += 0.0 if held else p
-    dual.group_mass[2 * r] = free
-
-
-@kernel
-def foresee_bounds(
-    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, vectors: Vectors
-) -> None:
-    """At beta = 0 it is open which bounds will hold: guess from the flows where beta will go."""
-    n = dual.beta.shape[0]
-    for x in shared(0, n):
-        flow = dual.inflow[x] + dual.outflow[x]
-        inner = 0 < x < n - 1 and flow > NEGLIGIBLE
-        vectors.sums[x] = -vectors.gradient[x] / flow if inner else 0.0
-    meet()
-    for r in shared(0, dual.holding.shape[0]):
-        if rests(r, rows, dual):
-            foresee_row(graph, r, measure, rows, dual, vectors.sums)
-    meet()
 
 
 @kernel
