@@ -138,6 +138,7 @@ projection, careful = (
 for name in ("shared", "meet", "largest"):
     assert getattr(projection, name) is getattr(sharing, name), name
 assert careful.largest.py_func.__code__.co_argcount == 3
+assert importlib.import_module(f"{CUDA_PACKAGE}.episode").rejoin is sharing.rejoin
 print("exchanged")
 """
 

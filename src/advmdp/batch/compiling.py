@@ -22,15 +22,21 @@ class Program:
         options = {} if config.ENABLE_CUDASIM else {"max_registers": registers, "lto": False}
         self._kernel = cuda.jit(function, **options)
 
+    def compile(self, *arguments: Any) -> int:
+        """For arguments like these; returns how many threads a block can have."""
+        if config.ENABLE_CUDASIM:
+            return 1024
+        from advmdp.batch.sharing import among
+
+        kinds = tuple(map(self._kernel.typeof_pyval, arguments))
+        if kinds not in self._kernel.overloads:
+            with _nothing_fused(), among(self._threads):
+                self._kernel.compile(kinds)
+        return int(self._kernel.overloads[kinds].max_threads_per_block)
+
     def __getitem__(self, grid: tuple[int, int]) -> Callable[..., None]:
         def launch(*arguments: Any) -> None:
-            if not config.ENABLE_CUDASIM:
-                from advmdp.batch.sharing import among
-
-                kinds = tuple(map(self._kernel.typeof_pyval, arguments))
-                if kinds not in self._kernel.overloads:
-                    with _nothing_fused(), among(self._threads):
-                        self._kernel.compile(kinds)
+            self.compile(*arguments)
             self._kernel[grid](*arguments)
 
         return launch

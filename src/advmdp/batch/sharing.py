@@ -1,4 +1,4 @@
-"""Several GPU threads for one run: ``shared``, ``meet`` and the like, see ``kernels/targets``.
+"""Several GPU threads for one run, and runs in step: see the end of ``kernels/targets``.
 
 The threads of a run are neighbours in a warp.  They execute everything together, so what is not
 in a shared loop is computed by all of them at once, from the same numbers and at no extra price: a
@@ -106,6 +106,23 @@ def meet(context: Any) -> Any:
 
     def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
         _wait(builder)
+        return context.get_dummy_value()
+
+    return types.none(), codegen
+
+
+@intrinsic
+def rejoin(context: Any) -> Any:
+    """Wait for the other threads of the warp, then for all warps of the block.
+
+    Whoever has left the kernel is not waited for, so runs may end at any time.
+    """
+
+    def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+        none = ir.FunctionType(ir.VoidType(), [])
+        # not ``bar.sync``, which asks that the threads of a warp arrive as one
+        both = r"bar.warp.sync 0xffffffff;\0A\09barrier.sync 0;"
+        builder.call(ir.InlineAsm(none, both, "~{memory}", side_effect=True), [])
         return context.get_dummy_value()
 
     return types.none(), codegen
