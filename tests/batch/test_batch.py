@@ -138,8 +138,23 @@ projection, careful = (
 for name in ("shared", "meet", "largest"):
     assert getattr(projection, name) is getattr(sharing, name), name
 assert careful.largest.py_func.__code__.co_argcount == 3
-assert importlib.import_module(f"{CUDA_PACKAGE}.episode").rejoin is sharing.rejoin
+episode = importlib.import_module(f"{CUDA_PACKAGE}.episode")
+assert episode.begin_episode_in_step is sharing.begin_episode_in_step
 print("exchanged")
+"""
+
+# An H200 has 132 multiprocessors; a thread with 109 registers lets 18 warps into a block.
+BLOCKS = """
+from advmdp.batch import wave
+
+wave.processors = lambda: 132
+assert wave.warps_of_a_block(1000, 14, 18) == 8  # on 125 of them
+assert wave.warps_of_a_block(135_168 // 32, 14, 32) == 32  # full
+assert wave.warps_of_a_block(10_000, 14, 32) == 32  # more than full
+assert wave.warps_of_a_block(3000, 14, 18) == 18
+assert wave.warps_of_a_block(528, 14, 18) == 1  # a scheduler for each
+assert wave.warps_of_a_block(1000, 204, 18) == 1  # long loops
+print("blocks")
 """
 
 # Projections that fail on purpose: every one on the fast path, and that of a marked run on both.
@@ -228,6 +243,10 @@ def test_the_safe_path_takes_over() -> None:
 
 def test_gpu_programs_fuse_nothing() -> None:
     assert "strict" in simulate(STRICT, simulator=False)
+
+
+def test_how_many_warps_go_in_step() -> None:
+    assert "blocks" in simulate(BLOCKS, simulator=False)
 
 
 def test_only_what_threads_share_is_exchanged() -> None:

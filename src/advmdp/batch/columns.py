@@ -31,7 +31,7 @@ Bytes = NDArray[np.uint8]
 
 READ_ONLY = {
     *("graph", "lines", "counter", "cell", "transitions", "tables", "marks"),
-    *("diagonal_at", "coupling_at"),
+    *("diagonal_at", "coupling_at", "slot_row", "slot_column"),
 }
 CHOICES = {"n_actions", "kind", "noisy", "shape", "estimator", "bernstein", "fresh"}
 PRIVATE = {"near", "keys", "row_order"}

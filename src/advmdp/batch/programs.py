@@ -113,7 +113,7 @@ def _load_kernels() -> None:
     alone = dict(vars(_module("targets")))  # a kernel may have the same name and be something else
     for name, module in list(sys.modules.items()):
         if name.startswith(f"{package.__name__}."):
-            for common in ("shared", "n_threads", "thread", "told", "largest", "meet", "rejoin"):
+            for common in sharing.EXCHANGED:
                 if getattr(module, common, None) is alone[common]:
                     setattr(module, common, getattr(sharing, common))
             for value in list(vars(module).values()):

@@ -79,6 +79,7 @@ def new_ledger(mdp: LayeredMDP) -> Ledger:
         worst=np.zeros(2),
         losses=np.zeros(layout.n_rows),
         mass=np.zeros(layout.n_states),
+        flow=np.zeros(layout.n_rows),
         states=np.zeros(layout.n_layers + 1, dtype=np.int64),
         path=np.zeros(layout.n_layers, dtype=np.int64),
         path_losses=np.zeros(layout.n_layers),

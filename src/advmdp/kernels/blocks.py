@@ -29,13 +29,12 @@ from .graph import (
     layer_end,
     layer_of,
     n_layers,
-    position_of,
     row_begin,
     row_size,
     successor_of,
 )
 from .indices import int64, place
-from .targets import MAY_SHARE, kernel, leaf, meet, n_threads, shared
+from .targets import kernel, leaf
 
 RIDGE = 1e-11
 EMPTY = 1e-290  # a state with less flow than this takes no part
@@ -44,10 +43,13 @@ EMPTY = 1e-290  # a state with less flow than this takes no part
 class Blocks(NamedTuple):
     """The Hessian of narrow layers; empty for wide ones."""
 
-    diagonal: Floats
-    coupling: Floats
+    entries: Floats  # D[1], C[1], D[2], C[2], ...
     diagonal_at: Index  # (L,) where D[k] begins
     coupling_at: Index  # (L,) where C[k] begins
+    slot_row: Index  # of each entry the state of its line
+    slot_column: Index  # and that of its column
+    pull: Floats  # (S,) scratch: the column that is being eliminated
+    original: Floats  # (S,) scratch: pivots before their block was touched
 
 
 @leaf
@@ -143,8 +145,8 @@ def begin_diagonal(graph: Graph, x: int, k: int, dual: Dual, blocks: Blocks) -> 
     here = place(layer_begin(graph, k))
     line = line_of(graph, x, k, blocks)
     for j in range(x - here + 1):
-        blocks.diagonal[line + j] = -(dual.inflow[x] * dual.inflow[here + j])
-    blocks.diagonal[line + x - here] += dual.free_inflow[x]
+        blocks.entries[line + j] = -(dual.inflow[x] * dual.inflow[here + j])
+    blocks.entries[line + x - here] += dual.free_inflow[x]
 
 
 @leaf
@@ -153,11 +155,11 @@ def end_diagonal(graph: Graph, x: int, k: int, dual: Dual, blocks: Blocks) -> No
     here = place(layer_begin(graph, k))
     line = line_of(graph, x, k, blocks)
     for j in range(x - here + 1):
-        blocks.diagonal[line + j] -= dual.mobile[x] * dual.mobile[here + j]
+        blocks.entries[line + j] -= dual.mobile[x] * dual.mobile[here + j]
     flow = dual.outflow[x] + dual.inflow[x]
-    blocks.diagonal[line + x - here] += dual.mobile[x] + RIDGE * flow
+    blocks.entries[line + x - here] += dual.mobile[x] + RIDGE * flow
     if flow < EMPTY:
-        blocks.diagonal[line + x - here] += 1.0
+        blocks.entries[line + x - here] += 1.0
 
 
 @leaf
@@ -183,7 +185,7 @@ def fill_coupling(
     """The line of a state in  C[k] = out inn^T - sum over actions of m p."""
     there = place(layer_begin(graph, k + 1))
     width = layer_end(graph, k + 1) - there
-    coupling = blocks.coupling
+    coupling = blocks.entries
     line = place(int64(blocks.coupling_at[k]) + (x - layer_begin(graph, k)) * width)
     for j in range(width):
         coupling[line + j] = dual.mobile[x] * dual.inflow[there + j]
@@ -207,9 +209,9 @@ def fill_coupling(
 
 
 @leaf
-def add_rows_alone(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
+def add_rows(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
     """The rows' own curvature, row by row."""
-    diagonal = blocks.diagonal
+    diagonal = blocks.entries
     for k in range(n_layers(graph) - 1):
         there = layer_begin(graph, k + 1)
         n = layer_end(graph, k + 1) - there
@@ -227,39 +229,15 @@ def add_rows_alone(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -
                     add_second_group(graph, r, j, dual, there, diagonal, line)
 
 
-@leaf
-def add_rows_together(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
-    """The same by several threads: each adds what all rows say of some states."""
-    last = n_layers(graph) - 1
-    for r in shared(0, layer_begin(graph, last) * graph.n_actions):
-        if is_explicit(dual, r):
-            prepare_row(graph, r, measure, dual)
-    meet()
-    for x in shared(1, layer_end(graph, last)):
-        k = layer_of(graph, x)
-        there = layer_begin(graph, k)
-        line = line_of(graph, x, k, blocks)
-        for r in range(layer_begin(graph, k - 1) * graph.n_actions, there * graph.n_actions):
-            j = position_of(graph, r, x) if is_explicit(dual, r) else -1
-            if j >= 0:
-                add_row_curvature(graph, r, j, dual, there, blocks.diagonal, line)
-                if has_second_group(dual, r):
-                    add_second_group(graph, r, j, dual, there, blocks.diagonal, line)
-
-
 @kernel
-def assemble(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
+def assemble_alone(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
     """Fill the blocks D[1..L-1] and C[1..L-2]."""
     last = n_layers(graph) - 1
-    for x in shared(1, layer_end(graph, last)):
+    for x in range(1, layer_end(graph, last)):
         begin_diagonal(graph, x, layer_of(graph, x), dual, blocks)
-    if MAY_SHARE and n_threads() > 1:
-        add_rows_together(graph, measure, dual, blocks)
-    else:
-        add_rows_alone(graph, measure, dual, blocks)
-    for x in shared(1, layer_end(graph, last)):
+    add_rows(graph, measure, dual, blocks)
+    for x in range(1, layer_end(graph, last)):
         k = layer_of(graph, x)
         end_diagonal(graph, x, k, dual, blocks)
         if k < last:
             fill_coupling(graph, x, k, measure, dual, blocks)
-    meet()

@@ -157,7 +157,9 @@ def clip_bend(
         group[group_begin + j] = wanted == clipped
         total += clipped
         slope += w if wanted == clipped else 0.0
-        s = (wanted - clipped) / max(wanted + clipped, LEAST)
+        s = 0.0
+        if wanted != clipped:  # a GPU divides a zero the slow way
+            s = (wanted - clipped) / max(wanted + clipped, LEAST)
         t = s * s
         far += 1.0 if t > NEAR * NEAR else 0.0
         series = 1.0 + t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9 + t * (1 / 11)))))

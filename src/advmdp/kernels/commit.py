@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .dual import CONSTANT, IMPLICIT, POOLED, WRITTEN, Dual, Measure, gain_of, log_scale_of
-from .flow import forward
+from .flow import forward_shared
 from .graph import (
     Graph,
     gather,
@@ -93,7 +93,7 @@ def commit(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> f
         if rows.kind[r] == BOX:
             note_tightness(graph, r, measure, rows, dual, dual.widest[layer_of(graph, x)])
     meet()
-    forward(graph, measure.chance, measure.policy, measure.mass)
+    forward_shared(graph, measure.chance, measure.policy, measure.mass, dual.row_mass)
     for x in shared(0, n):
         q = measure.mass[x]
         o = dual.outflow[x]

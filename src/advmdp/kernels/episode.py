@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .dual import Measure
-from .flow import expected_loss, forward
+from .flow import expected_loss, forward_shared
 from .graph import Floats, Graph
 from .learning import bandit_step, full_step
 from .losses import LossProgram, fill_losses, observe_path
@@ -20,7 +20,7 @@ from .projection import (
     Solver,
     project,
 )
-from .targets import kernel, meet, rejoin, shared
+from .targets import begin_episode_in_step, kernel, meet, project_in_step, shared
 from .trajectory import draw_trajectory
 from .visits import Counts, settle
 
@@ -50,6 +50,7 @@ class Ledger(NamedTuple):
     worst: Floats  # (2,)
     losses: Floats  # (R,) l_t
     mass: Floats  # (S,) q_t(x)
+    flow: Floats  # (R,) scratch of several threads
     states: Counts  # (L + 1,)
     path: Counts  # (L,)
     path_losses: Floats  # (L,)
@@ -68,7 +69,7 @@ def open_episode(graph: Graph, world: World, policy: Floats, episode: int, ledge
         ledger.states,
         ledger.path,
     )
-    forward(graph, world.transitions, policy, ledger.mass)
+    forward_shared(graph, world.transitions, policy, ledger.mass, ledger.flow)
     ledger.sums[EXPECTED] += expected_loss(graph, policy, ledger.mass, ledger.losses)
     for k in range(ledger.path.shape[0]):
         ledger.path_losses[k] = ledger.losses[ledger.path[k]]
@@ -128,7 +129,7 @@ def play_mirror(
     """
     measure = learner.measure
     for episode in range(start, stop):
-        rejoin()
+        begin_episode_in_step()
         fill_losses(program, world.seed0, world.seed1, episode, ledger.losses)
         open_episode(graph, world, measure.policy, episode, ledger)
         note_belief(graph, measure, ledger)
@@ -141,6 +142,7 @@ def play_mirror(
             note_estimates(learner.path, ledger)
         observe_path(program, ledger.path)
         if moves:
+            project_in_step()
             if not project(graph, measure, learner.rows, learner.solver, wide, None):
                 return episode
             note_projection(learner.solver, ledger)
@@ -160,7 +162,7 @@ def play_bandit(
 ) -> int:
     """Episodes start .. stop - 1 of a learner that sees the losses of its own path."""
     for episode in range(start, stop):
-        rejoin()
+        begin_episode_in_step()
         fill_losses(program, world.seed0, world.seed1, episode, ledger.losses)
         open_episode(graph, world, state.policy, episode, ledger)
         bandit_step(graph, state, ledger.states, ledger.path, ledger.path_losses)
@@ -180,7 +182,7 @@ def play_full(
 ) -> int:
     """Episodes start .. stop - 1 of a learner that sees the losses of all pairs."""
     for episode in range(start, stop):
-        rejoin()
+        begin_episode_in_step()
         fill_losses(program, world.seed0, world.seed1, episode, ledger.losses)
         open_episode(graph, world, state.policy, episode, ledger)
         full_step(graph, state, ledger.states, ledger.path, ledger.losses)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_add, row_dot, row_part
+from .graph import (
+    Floats,
+    Graph,
+    layer_begin,
+    layer_end,
+    n_layers,
+    owner_of,
+    row_add,
+    row_dot,
+    row_part,
+)
 from .signed import linear
 from .targets import MAY_SHARE, kernel, leaf, meet, n_threads, shared, thread, told
-
-
-@leaf
-def mass_into(graph: Graph, k: int, y: int, chance: Floats, policy: Floats, mass: Floats) -> float:
-    """The mass that layer k sends to state y, added up in the order of the rows."""
-    total = 0.0
-    for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            total += mass[x] * linear(policy[r]) * row_part(graph, r, chance, y)
-    return total
 
 
 @kernel
@@ -26,18 +26,38 @@ def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
     Inflow equals outflow by construction, whatever the two tables are.
     """
     mass[0] = 1.0
-    if MAY_SHARE and n_threads() > 1:
-        for k in range(n_layers(graph)):
-            for y in shared(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
-                mass[y] = mass_into(graph, k, y, chance, policy, mass)
-            meet()
-        return
     for x in range(1, mass.shape[0]):
         mass[x] = 0.0
     for k in range(n_layers(graph)):
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 row_add(graph, r, chance, mass[x] * linear(policy[r]), mass)
+
+
+@kernel
+def forward_shared(
+    graph: Graph, chance: Floats, policy: Floats, mass: Floats, flow: Floats
+) -> None:
+    """The same by several threads: each row's flow, then each state gathers in the same order.
+
+    ``flow`` (R,) is scratch.
+    """
+    if not MAY_SHARE or n_threads() == 1:
+        forward(graph, chance, policy, mass)
+        return
+    mass[0] = 1.0
+    for k in range(n_layers(graph)):
+        there = layer_end(graph, k)
+        first = layer_begin(graph, k) * graph.n_actions
+        for r in shared(first, there * graph.n_actions):
+            flow[r] = mass[owner_of(graph, r)] * linear(policy[r])
+        meet()
+        for y in shared(there, layer_end(graph, k + 1)):
+            total = 0.0
+            for r in range(first, there * graph.n_actions):
+                total += flow[r] * row_part(graph, r, chance, y)
+            mass[y] = total
+        meet()
 
 
 @leaf

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .block_solve import factor_blocks, solve_blocks
-from .blocks import Blocks, assemble
+from .block_entries import assemble_together
+from .block_solve import solve_blocks
+from .blocks import Blocks, assemble_alone
 from .commit import commit
 from .conjugate import Vectors, conjugate_direction
 from .dual import Dual, Measure
@@ -32,7 +33,7 @@ from .graph import (
 )
 from .pool import fill_pool
 from .rows import TransitionSet
-from .targets import kernel, largest, meet, shared
+from .targets import MAY_SHARE, kernel, largest, meet, n_threads, shared
 
 # Of |inflow - outflow|, with layers summing to one.  What is committed conserves flow to rounding
 # in any case: the residual r says how good the dual solution is, and the duality gap is about r^2.
@@ -130,9 +131,11 @@ def newton_direction(
     blocks = solver.blocks
     if wide is None:
         if not factored:
-            assemble(graph, measure, solver.dual, blocks)
-            factor_blocks(graph, blocks)
-        solve_blocks(graph, vectors.gradient, blocks, vectors.direction)
+            if MAY_SHARE and n_threads() > 1:
+                assemble_together(graph, measure, solver.dual, blocks)
+            else:
+                assemble_alone(graph, measure, solver.dual, blocks)
+        solve_blocks(graph, vectors.gradient, blocks, vectors.direction, factored)
     else:
         solver.report[PRODUCTS] += conjugate_direction(
             graph, measure, solver.dual, vectors, nearly, 500

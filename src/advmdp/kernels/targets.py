@@ -143,7 +143,7 @@ def load_cuda_kernels() -> ModuleType:
 # On a GPU several threads may play one run.  All of them execute everything, with the same
 # numbers, but for loops over ``shared(begin, end)``, of which each takes some turns: these must not
 # depend on each other, and nobody may read what they wrote before ``meet()``.  On the CPU there is
-# one thread.  (``advmdp.batch.sharing`` has these seven for the GPU.)
+# one thread.  (``advmdp.batch.sharing`` has these eight for the GPU.)
 shared = range
 
 MAY_SHARE = __package__ == CUDA_PACKAGE
@@ -180,11 +180,20 @@ def meet() -> None:
 
 
 @leaf
-def rejoin() -> None:
-    """Wait for other runs, where a loop over episodes begins anew.
+def begin_episode_in_step() -> None:
+    """Wait for other runs, where several share a warp.
 
-    Runs that share a warp drift apart at every branch and meet again where the branch ends.  A loop
-    that may return in its middle has no such place: once apart, its runs stay apart, one executing
-    while the others wait (measured: thirty times slower).  And warps that are in the same part of
-    the code fetch its instructions once for all of them (measured: twice as fast).
+    Runs in a warp drift apart at every branch and meet again where the branch ends.  A loop that
+    may return in its middle has no such place: once apart, its runs stay apart, one executing while
+    the others wait (measured: thirty times slower).  Nearby warps are waited for as well: those in
+    the same part of the code fetch its instructions once for all of them.
+    """
+
+
+@leaf
+def project_in_step() -> None:
+    """The same for a run that has a warp of its own.
+
+    It waits where it is about to project: an episode that does not move the iterate costs little,
+    and nobody has to wait for the others after it.
     """

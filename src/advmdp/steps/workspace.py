@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 
@@ -93,14 +92,22 @@ def new_solver(layout: Layout) -> Solver:
 
 
 def _new_blocks(layout: Layout) -> Blocks:
-    """D[k] and C[k] of the inner layers k = 1 .. L - 1, one after the other."""
-    sizes = (0, *layout.layer_sizes[1:-1], 0) if not is_wide(layout) else (0,) * layout.n_layers
-    begins = [
-        np.cumsum([0, *areas])
-        for areas in ([n * n for n in sizes], [n * m for n, m in pairwise((*sizes, 0))])
-    ]
-    diagonal, coupling = (np.zeros(int(begin[-1])) for begin in begins)
-    return Blocks(diagonal, coupling, *(begin[:-1].astype(np.uint32) for begin in begins))
+    """D[1], C[1], D[2], ... of the inner layers k = 1 .. L - 1, one after the other."""
+    firsts = layout.layer_start
+    inner = range(1, layout.n_layers) if not is_wide(layout) else range(0)
+    layers = {k: np.arange(firsts[k], firsts[k + 1], dtype=np.uint32) for k in inner}
+    begins = np.zeros((2, layout.n_layers), dtype=np.uint32)
+    none = np.zeros((0, 2), dtype=np.uint32)
+    pairs = [none]
+    size = 0
+    for k, states in layers.items():
+        for begin, others in zip(begins, (states, layers.get(k + 1, none[:, 0])), strict=True):
+            begin[k] = size
+            size += len(states) * len(others)
+            pairs.append(np.stack(np.meshgrid(states, others, indexing="ij"), -1).reshape(-1, 2))
+    rows, columns = np.concatenate(pairs).T.copy()
+    scratch, more = np.zeros((2, layout.n_states))
+    return Blocks(np.zeros(size), begins[0], begins[1], rows, columns, scratch, more)
 
 
 def new_measure(layout: Layout) -> Measure:
