@@ -30,7 +30,7 @@ RESULTS = Path(__file__).parent / "gpu.json"
 FIVES = Shape((1, *[5] * 4, 1), 3)
 HORIZON = 1_000_000
 WORKERS = 6
-FEW = (1, 132, 528, 1_000, 4_000, 16_000)  # runs
+FEW = (1, 132, 528, 1_000, 2_000, 4_000, 8_000, 16_000)  # runs
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,8 @@ def main() -> None:
         keep("few runs", speed(Rate(shape, 1_000, 1.0, warm_up)))
     for n_runs, n_episodes in ((1_000, 1_000_000), (10_000, 10_000)):
         keep("batch", whole_batch(n_runs, n_episodes))
-    keep("safe path", safe_path())
+    for width in (1, 8):
+        keep("safe path", safe_path(width))
     # Most of the time goes into compiling, so the learners are compared side by side.
     with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
         for row in pool.map(compare, LEARNERS):

@@ -53,14 +53,14 @@ def make(name: str, mdp: am.LayeredMDP, **parameters: float) -> Any:
     return entry.make(mdp.layout, **horizon, **known, **parameters)
 
 
-def batch_of(name: str, **parameters: float) -> list[BatchRun]:
+def batch_of(name: str, n_runs: int = RUNS, **parameters: float) -> list[BatchRun]:
     """Runs on four MDPs with three loss processes."""
     mdps = [am.families.random_mdp(SMALL.sizes, SMALL.n_actions, seed=i) for i in range(4)]
     rng = np.random.default_rng(5)
     losses = [am.losses.Stochastic(rng.random(mdps[0].layout.n_rows)) for _ in range(3)]
     return [
         BatchRun(mdps[i % 4], losses[i % 3], make(name, mdps[i % 4], **parameters), seed=i)
-        for i in range(RUNS)
+        for i in range(n_runs)
     ]
 
 
@@ -185,16 +185,20 @@ def compare(name: str, n_episodes: int = EPISODES) -> dict[str, Any]:
     }
 
 
-def safe_path(n_episodes: int = 300) -> dict[str, Any]:
-    """Rates far beyond the theory's, so that the fast path fails: the safe path, on the card."""
+def safe_path(width: int, n_runs: int = 1_056, n_episodes: int = 300) -> dict[str, Any]:
+    """Rates far beyond the theory's, so that the fast path fails: the safe path, on the card.
+
+    The runs go in step, and leave their block for the safe path or for good.
+    """
     parameters = {"eta_scale": 3e4, "log_scale": 0.01}
-    runs = batch_of("uob-reps", **parameters)
+    runs = batch_of("uob-reps", n_runs, **parameters)
     try:
-        gpu: list[am.Run | None] = list(play_batch(runs, n_episodes, checkpoints=[50]))
+        gpu: list[am.Run | None] = list(play_batch(runs, n_episodes, checkpoints=[50], width=width))
     except RefusedRuns as problem:
         gpu = problem.runs
     apart, safe, refused = [], [], []
-    for i, (run, other) in enumerate(zip(gpu, batch_of("uob-reps", **parameters), strict=True)):
+    for i, run in enumerate(gpu):
+        other = runs[i]  # a batch leaves its learners as they are
         world = (other.mdp, other.losses, other.learner)
         try:
             base = am.play(*world, n_episodes, seed=other.seed, checkpoints=[50])
@@ -211,13 +215,21 @@ def safe_path(n_episodes: int = 300) -> dict[str, Any]:
         "world": str(SMALL),
         "episodes": n_episodes,
         **parameters,
-        "runs": len(runs),
-        "refused runs": {"gpu": [i for i, run in enumerate(gpu) if run is None], "cpu": refused},
+        "runs": n_runs,
+        "runs in a warp": width,
+        "refused runs": {
+            "gpu": sum(run is None for run in gpu),
+            "cpu": len(refused),
+            "both": sum(gpu[i] is None for i in refused),
+        },
         "projections on the safe path": dict(
             zip(("gpu", "cpu"), map(int, counts.sum(axis=0)), strict=True)
         ),
         "relative difference of the expected loss, after": {
-            str(t): float(np.max(np.array(apart)[:, j])) for j, t in enumerate((50, n_episodes))
+            str(t): dict(
+                zip(("median", "most"), map(float, (np.median(at), np.max(at))), strict=True)
+            )
+            for t, at in zip((50, n_episodes), np.array(apart).T, strict=True)
         },
         "worst residual": max(r.solver.worst_residual for r in gpu if r is not None and r.solver),
     }
