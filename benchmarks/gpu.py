@@ -1,7 +1,8 @@
 """``python -m benchmarks.gpu [OUT.json]``: batches on a real GPU, their speed and their answers.
 
 Speed: episodes in a second over all runs, after a warm-up and over a quarter as many episodes, at
-three sizes of MDP; the time of one episode when there are few runs; and ``play_batch`` as a whole.  Answers: see ``gpu_answers``.
+three sizes of MDP; the time of one episode when there are few runs; and ``play_batch`` as a whole.
+Answers: see ``gpu_answers``.
 """
 
 from __future__ import annotations
