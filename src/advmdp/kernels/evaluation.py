@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from .dual import CONSTANT, Dual, Measure, solve_row_in_logs
+from .dual import CONSTANT, Dual, Measure
 from .graph import Graph, layer_begin, layer_end, n_layers, row_add
 from .pool import widest_tilt
+from .row_oracle import solve_row_in_logs
 from .rows import TransitionSet
 from .signed import logarithm
 from .state_floor import push_flows, raise_states

@@ -9,8 +9,9 @@ depends on the guess: a wrong one costs an evaluation, a right one saves it.
 from __future__ import annotations
 
 from .conjugate import EMPTY, Vectors
-from .dual import Dual, Measure, rests
+from .dual import Dual, Measure
 from .graph import Floats, Graph, row_begin, row_dot, row_size, successor_of
+from .row_oracle import rests
 from .rows import TransitionSet
 from .targets import kernel, leaf, meet, shared
 

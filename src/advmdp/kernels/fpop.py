@@ -11,11 +11,11 @@ from typing import NamedTuple
 from .draws import LEARNER, uniform_pair
 from .flow import best_response
 from .graph import Floats, Graph
+from .greedy import Reach
 from .learning import full_update
 from .optimism import optimistic_response
 from .rows import TransitionSet
 from .targets import kernel
-from .upper_occupancy import Reach
 from .visits import EPISODES, EPOCH, WEISSMAN, Counts, Visits, rebuild, record, settle
 
 

@@ -20,13 +20,14 @@ from typing import NamedTuple
 
 from .dual import Measure
 from .graph import Floats, Graph
+from .greedy import Reach
 from .indices import int64
 from .pool import UNKNOWN
 from .projection import Solver, project
 from .rows import TransitionSet
 from .signed import TINY, linear
 from .targets import kernel, leaf, meet, shared
-from .upper_occupancy import Reach, largest_reach
+from .upper_occupancy import largest_reach
 from .visits import KNOWN, MOVES, OPENS, Counts, Visits, rebuild, record, settle, undo
 
 UPPER, PRINTED, OWN, FULL = 0, 1, 2, 3

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from .empirical import greedy
 from .graph import Floats, Graph, layer_begin, layer_end, n_layers
+from .greedy import Reach, best_row, sort_layer
 from .rows import TransitionSet
 from .targets import kernel, leaf
-from .upper_occupancy import Reach, best_row, sort_layer
 
 
 @leaf

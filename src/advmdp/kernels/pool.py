@@ -19,10 +19,11 @@ every row is looked at in every evaluation.
 from __future__ import annotations
 
 from .box_passes import crowded, tightness
-from .dual import IMPLICIT, LARGEST, POOLED, SMALLEST, WRITTEN, Dual, Measure, Pool, stays_free
+from .dual import IMPLICIT, LARGEST, POOLED, SMALLEST, WRITTEN, Dual, Measure, Pool
 from .graph import Floats, Graph, layer_begin, layer_end, row_begin, row_dot, row_size
 from .indices import int64, place
 from .passes import dot, dot_and_add, scale
+from .row_oracle import stays_free
 from .rows import BOX, SIMPLEX, TransitionSet
 from .signed import linear
 from .targets import kernel, leaf, meet, shared

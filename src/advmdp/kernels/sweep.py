@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from .dual import IMPLICIT, POOLED, SMALLEST, WRITTEN, Dual, Measure, solve_row
+from .dual import IMPLICIT, POOLED, SMALLEST, WRITTEN, Dual, Measure
 from .graph import (
     Graph,
     layer_begin,
@@ -23,6 +23,7 @@ from .graph import (
     row_part,
 )
 from .pool import line_dot, line_dot_and_add, sift_state, widest_tilt
+from .row_oracle import solve_row
 from .rows import SIMPLEX, TransitionSet
 from .signed import linear
 from .targets import MAY_SHARE, leaf, meet, n_threads, shared

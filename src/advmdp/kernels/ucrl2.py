@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from .empirical import Model, count, mean_loss, refresh_row
 from .graph import Floats, Graph, row_size
+from .greedy import Reach
 from .learning import bandit_update
 from .optimism import optimistic_response
 from .rows import BALL, SIMPLEX, TransitionSet
 from .targets import kernel
-from .upper_occupancy import Reach
 from .visits import Counts, entry_of
 
 # Places in ``clock``.

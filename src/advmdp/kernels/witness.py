@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from .episode import Ledger, World, note_belief, note_estimates, note_projection, open_episode
 from .graph import Floats, Graph, layer_begin, layer_end, n_layers, row_begin, row_size
+from .greedy import Reach, best_row, sort_layer
 from .losses import LossProgram, fill_losses, observe_path
 from .mirror import Learner, begin_update
 from .projection import project
 from .rows import BOX, SIMPLEX
 from .signed import linear
 from .targets import kernel
-from .upper_occupancy import Reach, best_row, sort_layer, upper_occupancies
+from .upper_occupancy import upper_occupancies
 from .visits import BERNSTEIN, EPOCH, Counts, settle
 
 # Places in ``Witness.worst``: largest q^ - u; largest q - u while P is in the set, and while not;

@@ -10,10 +10,10 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.blocks import Blocks
 from advmdp.kernels.conjugate import Vectors
 from advmdp.kernels.dual import Dual, Measure, Pool
+from advmdp.kernels.greedy import Reach
 from advmdp.kernels.pool import UNKNOWN
 from advmdp.kernels.projection import Solver
 from advmdp.kernels.rows import SIMPLEX, TransitionSet
-from advmdp.kernels.upper_occupancy import Reach
 from advmdp.kernels.visits import Visits
 from advmdp.layout import Floats, Layout
 
