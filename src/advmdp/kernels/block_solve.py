@@ -104,7 +104,7 @@ def eliminate(graph: Graph, k: int, p: int, end: int, blocks: Blocks, direction:
     meet()
 
 
-@leaf
+@kernel
 def factor_together(graph: Graph, blocks: Blocks, direction: Floats) -> None:
     """``factor_alone`` and ``substitute_forward`` in one, for several threads."""
     last = n_layers(graph) - 1

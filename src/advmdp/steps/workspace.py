@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 
@@ -92,22 +93,19 @@ def new_solver(layout: Layout) -> Solver:
 
 
 def _new_blocks(layout: Layout) -> Blocks:
-    """D[1], C[1], D[2], ... of the inner layers k = 1 .. L - 1, one after the other."""
-    firsts = layout.layer_start
-    inner = range(1, layout.n_layers) if not is_wide(layout) else range(0)
-    layers = {k: np.arange(firsts[k], firsts[k + 1], dtype=np.uint32) for k in inner}
-    begins = np.zeros((2, layout.n_layers), dtype=np.uint32)
-    none = np.zeros((0, 2), dtype=np.uint32)
-    pairs = [none]
-    size = 0
-    for k, states in layers.items():
-        for begin, others in zip(begins, (states, layers.get(k + 1, none[:, 0])), strict=True):
-            begin[k] = size
-            size += len(states) * len(others)
-            pairs.append(np.stack(np.meshgrid(states, others, indexing="ij"), -1).reshape(-1, 2))
-    rows, columns = np.concatenate(pairs).T.copy()
-    scratch, more = np.zeros((2, layout.n_states))
-    return Blocks(np.zeros(size), begins[0], begins[1], rows, columns, scratch, more)
+    """D[1], C[1], D[2], ...: all pairs of states of a layer, then those with the next layer."""
+    firsts, last = layout.layer_start.tolist(), layout.n_layers - 1
+    diagonal_at, coupling_at = np.zeros((2, layout.n_layers), dtype=np.uint32)
+    pairs: list[tuple[int, int]] = []
+    for k in range(1, layout.n_layers) if not is_wide(layout) else ():
+        here, there = range(firsts[k], firsts[k + 1]), range(firsts[k + 1], firsts[k + 2])
+        diagonal_at[k] = len(pairs)
+        pairs += product(here, here)
+        coupling_at[k] = len(pairs)
+        pairs += product(here, there if k < last else ())
+    slots = np.array(pairs, dtype=np.uint32).reshape(-1, 2).T.copy()
+    scratch = np.zeros((2, layout.n_states))
+    return Blocks(np.zeros(len(pairs)), diagonal_at, coupling_at, *slots, *scratch)
 
 
 def new_measure(layout: Layout) -> Measure:
