@@ -211,6 +211,41 @@ print("safe")
 """
 
 
+# The lemmas' claims: sums that a witness keeps, with and without the bounds of all pairs.
+WATCHED = """
+from advmdp.claims import witness
+from advmdp.claims.witness import watch, watch_all
+
+N = 8
+LOSSES = am.losses.Stochastic(np.ones(LAYOUT.n_rows))
+
+
+def runs():
+    for i in range(3):
+        learner = make("uob-reps", N, MDPS[i % 2], log_scale=0.001, eta_scale=3.0)
+        yield BatchRun(MDPS[i % 2], LOSSES, learner, seed=i)
+
+
+played_here = []
+witness.watch = lambda *run, **how: played_here.append(run) or watch(*run, **how)
+for bounds in (True, False):
+    card = watch_all(runs(), N, bounds=bounds, on_card=True)
+    assert (len(played_here) > 0) == FAILS  # runs whose last episode opened an epoch
+    cores = watch_all(runs(), N, bounds=bounds)
+    assert len(card) == len(cores) == 3
+    for ours, theirs in zip(card, cores):
+        assert ours.bounds == theirs.bounds == bounds
+        assert np.array_equal(ours.counts, theirs.counts), (ours.counts, theirs.counts)
+        for name in theirs._fields[1:]:
+            a, b = getattr(ours, name), getattr(theirs, name)
+            assert np.allclose(a, b, rtol=CLOSE, atol=CLOSE), name
+    played_here.clear()
+    assert sum(note.counts[4] for note in cores) > 50  # rows that were looked at
+assert max(note.worst[3] for note in cores) > 0.0
+print("watched")
+"""
+
+
 @pytest.mark.parametrize("part", range(3))
 def test_every_learner_plays_as_on_the_cpu(part: int) -> None:
     names = list(LEARNERS)[part::3]
@@ -239,6 +274,15 @@ def test_an_uncertified_step_stops_its_run_and_no_other() -> None:
 
 def test_the_safe_path_takes_over() -> None:
     assert "safe" in simulate(FAILING + SAFE_PATH)
+
+
+def test_a_witness_sees_the_same_on_the_card() -> None:
+    assert "watched" in simulate("FAILS, CLOSE = False, 1e-12" + WATCHED)
+
+
+def test_a_last_set_that_nobody_looked_at_is_looked_at_here() -> None:
+    failing = FAILING.replace('("episode", "mirror")', '("witness", "mirror")')
+    assert "watched" in simulate(failing + "FAILS, CLOSE = True, 1e-7" + WATCHED)
 
 
 def test_gpu_programs_fuse_nothing() -> None:

@@ -33,7 +33,7 @@ READ_ONLY = {
     *("graph", "lines", "counter", "cell", "transitions", "tables", "marks"),
     *("diagonal_at", "coupling_at", "slot_row", "slot_column"),
 }
-CHOICES = {"n_actions", "kind", "noisy", "shape", "estimator", "bernstein", "fresh"}
+CHOICES = {"n_actions", "kind", "noisy", "shape", "estimator", "bernstein", "fresh", "bounds"}
 PRIVATE = {"near", "keys", "row_order"}
 SWITCHES = {"least", "strength"}  # rates that switch a part of a kernel off when they are zero
 

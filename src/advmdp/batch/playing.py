@@ -32,6 +32,9 @@ WARPS_OF_ONE_THREAD, WARPS_OF_MANY = 8, 16
 MANY = 64
 
 
+Collect = Callable[[int, int, Callable[[str], NDArray[Any]]], None]
+
+
 class BatchProgress(NamedTuple):
     """What ``play_batch(progress=...)`` reports."""
 
@@ -67,6 +70,7 @@ def play_batch(
     save: Callable[[Arrays], None] | None = None,
     save_seconds: float = SAVE_SECONDS,
     resume: Mapping[str, NDArray[Any]] | None = None,
+    collect: Collect | None = None,
     width: int | None = None,
     memory: int | None = None,
 ) -> list[Run]:
@@ -85,6 +89,11 @@ def play_batch(
         Called with plain arrays, at most every ``save_seconds``; keep them to ``resume``.
     resume
         What ``save`` was given last: the batch goes on from there and ends with the same bits.
+    collect
+        Called when runs ``begin .. end - 1`` have ended, as ``collect(begin, end, column)``:
+        ``column`` reads an array of their learners' state from the card, (run, ...), by the names
+        of its kernel's tuples ("state.0.measure.policy").  Not called again for runs that had ended
+        before a resumed batch was cut.
     width
         Runs that share a warp: 1, 2, 4, 8, 16 or 32; chosen by the size of the batch if None.  The
         learners with a projection let all 32 threads of a warp work on its runs, the others use one
@@ -104,7 +113,8 @@ def play_batch(
     per_wave = runs_that_fit(block.bytes_per_run, len(runs), memory)
     if resume is not None and "per_wave" in resume:  # waves must be cut where they were
         per_wave = min(per_wave, int(resume["per_wave"]))
-    return _Player(runs, points, block, per_wave, progress, save, save_seconds).play(resume)
+    player = _Player(runs, points, block, per_wave, progress, save, save_seconds, collect)
+    return player.play(resume)
 
 
 def shape_of(runs: Sequence[BatchRun], width: int | None = None) -> tuple[int, int]:
@@ -136,7 +146,9 @@ class _Player:
         progress: Callable[[BatchProgress], None] | None,
         save: Callable[[Arrays], None] | None,
         save_seconds: float,
+        collect: Collect | None,
     ) -> None:
+        self._collect = collect
         self._runs, self._points, self._block, self._per_wave = runs, points, block, per_wave
         self._progress, self._save, self._save_seconds = progress, save, save_seconds
         self._records = Records(runs, points)
@@ -171,6 +183,8 @@ class _Player:
                 self._before = begin * int(self._points[-1]) + played * (end - begin)
             self._play_wave(wave, played)
             self._records.finish(wave)
+            if self._collect is not None:
+                self._collect(begin, end, wave.column)
         return self._results(time.perf_counter() - seconds)
 
     def _play_wave(self, wave: Wave, played: int) -> None:

@@ -21,6 +21,8 @@ from advmdp.kernels.stock import BEST, BEST_FED, EPOCH, SUMS, WIDTH
 from advmdp.kernels.targets import CUDA_PACKAGE, load_cuda_kernels
 
 WARP = 32
+LOOPS = {"play_mirror": "episode", "play_watched": "witness"}
+"""The loops whose learners project, and where they are; the others are with the first."""
 
 
 class Programs(NamedTuple):
@@ -42,7 +44,7 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
     view, width, threads = view_of(plan), plan.width, plan.threads
     n_places = width * threads
     episode, mirror = _module("episode"), _module("mirror")
-    loop = getattr(episode, loop_name)
+    loop = getattr(_module(LOOPS.get(loop_name, "episode")), loop_name)
     judge, note_projection = _module("stock").judge, episode.note_projection
     finish_safely, undo_update = mirror.finish_safely, mirror.undo_update
     look = _look_of(plan)
@@ -90,7 +92,7 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
 
     return Programs(
         Program(play, threads, registers),
-        Program(rescue, threads) if loop_name == "play_mirror" else None,
+        Program(rescue, threads) if loop_name in LOOPS else None,
         Program(stock, threads),
         Program(fetch, threads),
     )

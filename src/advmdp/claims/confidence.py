@@ -7,14 +7,16 @@ factor is the chance of failure there.  That shows where the lemma's constants b
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from advmdp.batch import BatchRun
 from advmdp.claims.chances import ERROR_RATE, judged, most_likely_at_most, too_many
 from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Lab
-from advmdp.claims.witness import watch
+from advmdp.claims.witness import watch_all
 from advmdp.claims.worlds import MakeLearner, random_world, seeded, shape_name
 from advmdp.kernels import witness as kernel
 from advmdp.layout import Floats
@@ -42,13 +44,19 @@ SHRUNK = 0.01
 
 def measure(lab: Lab) -> Finding:
     """The claim at the lab's effort."""
-    return seeded(lab, examine(QUICK if lab.quick else FULL, lab.rng("confidence")))
+    size = QUICK if lab.quick else FULL
+    found = examine(size, lab.rng("confidence"), on_card=lab.on_card)
+    return seeded(lab, found, on_card=lab.on_card)
 
 
-def examine(size: Size, rng: np.random.Generator, make: MakeLearner = UOBREPS) -> Finding:
+def examine(
+    size: Size, rng: np.random.Generator, make: MakeLearner = UOBREPS, *, on_card: bool = False
+) -> Finding:
     """Coverage over all epochs, each run in a world of its own."""
-    least, missed, counts = _runs(size, size.n_runs, rng, make, 1.0)
-    _, shrunk_missed, _ = _runs(size, size.n_shrunk, rng, make, SHRUNK)
+    runs = _runs(size, size.n_runs, rng, make, 1.0)
+    least, missed, counts = _sums(watch_all(runs, size.n_episodes, bounds=False, on_card=on_card))
+    shrunk = _runs(size, size.n_shrunk, rng, make, SHRUNK)
+    shrunk_missed = _sums(watch_all(shrunk, size.n_episodes, bounds=False, on_card=on_card))[1]
     failures = int((missed > 0).sum())
     chances = [float((least > factor).mean()) for factor in FACTORS]
     share = counts[kernel.TIGHT_ROWS] / counts[kernel.ROWS]
@@ -97,17 +105,20 @@ def examine(size: Size, rng: np.random.Generator, make: MakeLearner = UOBREPS) -
 
 def _runs(
     size: Size, n_runs: int, rng: np.random.Generator, make: MakeLearner, log_scale: float
-) -> tuple[Floats, Floats, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """Least factors, sets that missed P, and the summed counters of many runs."""
-    least, missed, counts = np.zeros(n_runs), np.zeros(n_runs), np.zeros(6, dtype=np.int64)
-    for i in range(n_runs):
+) -> Iterator[BatchRun]:
+    for _ in range(n_runs):
         mdp, losses, seed = random_world(size.layers, size.n_actions, rng)
         learner = make(mdp.layout, size.n_episodes, delta=DELTA, log_scale=log_scale)
-        notes = watch(mdp, losses, learner, size.n_episodes, seed, bounds=False).last
-        least[i] = notes.worst[kernel.LEAST_SCALE] * log_scale
-        missed[i] = notes.counts[kernel.MISSED]
-        counts += notes.counts
-    return least, missed, counts
+        yield BatchRun(mdp, losses, learner, seed)
+
+
+def _sums(
+    notes: Sequence[kernel.Witness],
+) -> tuple[Floats, Floats, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """Of every run the least factor and the sets that missed P; and the summed counters."""
+    counts = np.array([note.counts for note in notes])
+    least = np.array([note.worst[kernel.LEAST_SCALE] for note in notes])
+    return least, counts[:, kernel.MISSED].astype(np.float64), counts.sum(axis=0)
 
 
 def _panel(least: Floats) -> Panel:

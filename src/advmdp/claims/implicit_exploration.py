@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.batch import BatchRun
 from advmdp.claims.chances import ERROR_RATE, judged, log_wealth, mean_and_error, too_many
 from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Lab
-from advmdp.claims.witness import watch
+from advmdp.claims.witness import watch_all
 from advmdp.claims.worlds import MakeLearner, random_world, seeded, shape_name
 from advmdp.layout import Floats, Layout
 from advmdp.learners.uob_reps import UOBREPS
@@ -53,21 +54,27 @@ class _Sums:
 
 def measure(lab: Lab) -> Finding:
     """The claim at the lab's effort."""
-    return seeded(lab, examine(QUICK if lab.quick else FULL, lab.rng("implicit exploration")))
+    size = QUICK if lab.quick else FULL
+    found = examine(size, lab.rng("implicit exploration"), on_card=lab.on_card)
+    return seeded(lab, found, on_card=lab.on_card)
 
 
-def examine(size: Size, rng: np.random.Generator, make: MakeLearner = UOBREPS) -> Finding:
+def examine(
+    size: Size, rng: np.random.Generator, make: MakeLearner = UOBREPS, *, on_card: bool = False
+) -> Finding:
     """Runs of one world; the moments are expectations over trajectories and coins."""
     mdp, losses, _ = random_world(SIZES, ACTIONS, rng)
     layout = mdp.layout
     found = []
     for settings in SETTINGS:
+        gamma = make(layout, size.n_episodes, delta=DELTA, **settings).gamma
+        runs = (
+            BatchRun(mdp, losses, make(layout, size.n_episodes, delta=DELTA, **settings), seed)
+            for seed in map(int, rng.integers(2**62, size=size.n_runs))
+        )
         parts = []
-        for _ in range(size.n_runs):
-            learner = make(layout, size.n_episodes, delta=DELTA, **settings)
-            seed = int(rng.integers(2**62))
-            notes = watch(mdp, losses, learner, size.n_episodes, seed).last
-            sums = [2.0 * learner.gamma * rows for rows in (notes.excess, notes.bare)]
+        for notes in watch_all(runs, size.n_episodes, on_card=on_card):
+            sums = [2.0 * gamma * rows for rows in (notes.excess, notes.bare)]
             parts.append((_by_layer(layout, sums[0]), sums[0], _by_layer(layout, sums[1])))
         found.append(_judge(layout, _Sums(*(np.array(p) for p in zip(*parts, strict=True)))))
     fails = any(f["rejected"] or f["pair_excess"] or f["sum_excess"] for f in found)

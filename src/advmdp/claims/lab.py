@@ -53,6 +53,8 @@ class Lab:
     """Where runs are played, given the store's folder; by ``workers`` processes if None."""
     card: MakeEngine | None = None
     """Where runs are played that are many enough for a batch on a GPU; as the others if None."""
+    on_card: bool = False
+    """Whether a claim that plays runs of its own, beside the store, has them played on a GPU."""
 
     def rng(self, claim: str) -> np.random.Generator:
         """Random numbers of a claim's own."""
@@ -60,7 +62,8 @@ class Lab:
 
     def alone(self) -> Lab:
         """For a process of its own: one worker, which says nothing and plays no stored runs."""
-        return replace(self, workers=1, watcher=None, say=nothing, engine=None, card=None)
+        quiet = replace(self, workers=1, watcher=None, say=nothing, engine=None, card=None)
+        return replace(quiet, on_card=self.card is not None)
 
     def spread(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """``function`` of every item, by all workers."""

@@ -1,15 +1,22 @@
-"""Runs with a witness: ``play`` as always, and the sums of the lemmas beside it."""
+"""Runs with a witness: ``play`` as always, and the sums of the lemmas beside it.
+
+Many of them can be one batch on a GPU (``watch_all``).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from advmdp.batch import BatchRun, play_batch
 from advmdp.evaluation.run import Run
 from advmdp.kernels.projection import Solver
-from advmdp.kernels.witness import Witness, look_at_set, play_watched
+from advmdp.kernels.visits import EPOCH
+from advmdp.kernels.witness import LOOKED, Witness, look_at_set, play_watched
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
 from advmdp.learners.mirror import MirrorDescent
@@ -84,7 +91,7 @@ def watch(
 
     def keep(episodes: int, _: object) -> None:
         if episodes in points:
-            # the set of episode T + 1 was used for q_{T+1}: it belongs to the first T updates
+            # done in ``play_watched``, unless the safe path took the last step
             look_at_set(mdp.layout.graph(), truth, learner.compiled_loop().state[0], witness)
             notes[episodes] = _copy(witness)
 
@@ -99,6 +106,38 @@ def watch(
         keep=keep,
     )
     return Watched(run, learner, notes)
+
+
+def watch_all(
+    runs: Iterable[BatchRun], n_episodes: int, *, bounds: bool = True, on_card: bool = False
+) -> list[Witness]:
+    """What the witness of each run has noted at its end; the learners are fresh ones."""
+
+    def watch_here(run: BatchRun) -> Witness:
+        learner: Any = run.learner
+        return watch(run.mdp, run.losses, learner, n_episodes, run.seed, bounds=bounds).last
+
+    if not on_card:
+        return [watch_here(run) for run in runs]
+    runs = list(runs)
+    blank = new_witness(runs[0].mdp.layout, bounds)
+    found: list[Witness] = []
+
+    def collect(begin: int, end: int, column: Callable[[str], NDArray[Any]]) -> None:
+        columns = {name: column(f"state.2.{name}") for name in Witness._fields if name != "bounds"}
+        epochs = column("state.0.visits.clock")[:, EPOCH]
+        for i, run in enumerate(runs[begin:end]):
+            notes = Witness(bounds=bounds, **{name: table[i] for name, table in columns.items()})
+            # where the safe path took the last step, nobody has looked at a set that it opened
+            found.append(notes if notes.counts[LOOKED] == epochs[i] else watch_here(run))
+
+    def watched(run: BatchRun) -> BatchRun:
+        learner: Any = run.learner
+        return replace(run, learner=_WatchedLearner(learner, blank))
+
+    batch = [watched(run) for run in runs]
+    play_batch(batch, n_episodes, checkpoints=[n_episodes], collect=collect)
+    return found
 
 
 def new_witness(layout: Layout, bounds: bool) -> Witness:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from advmdp.batch import card_name
 from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Lab
 from advmdp.learners.mirror import MirrorDescent
@@ -44,9 +45,13 @@ def switching_world(
     return World(mdp, losses.Switching(tables, period), int(rng.integers(2**31)))
 
 
-def seeded(lab: Lab, finding: Finding) -> Finding:
-    """The finding with the seed that everything in it was drawn from."""
-    return replace(finding, instances=f"{finding.instances}; seed {lab.seed}")
+def seeded(lab: Lab, finding: Finding, *, on_card: bool = False) -> Finding:
+    """The finding with the seed that everything in it was drawn from, and with the card if any.
+
+    A card's trajectories part from a core's after some thousand episodes (docs/gpu.md).
+    """
+    where = f", played on {card_name()}" if on_card else ""
+    return replace(finding, instances=f"{finding.instances}; seed {lab.seed}{where}")
 
 
 def shape_name(sizes: Sequence[int], n_actions: int) -> str:

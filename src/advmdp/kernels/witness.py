@@ -18,7 +18,7 @@ from .mirror import Learner, begin_update
 from .projection import project
 from .rows import BOX, SIMPLEX
 from .signed import linear
-from .targets import kernel
+from .targets import begin_episode_in_step, kernel
 from .upper_occupancy import upper_occupancies
 from .visits import BERNSTEIN, EPOCH, Counts, settle
 
@@ -215,6 +215,7 @@ def play_watched(
 ) -> int:
     """``play_mirror`` for bandit learners, with a witness."""
     for episode in range(start, stop):
+        begin_episode_in_step()
         fill_losses(program, world.seed0, world.seed1, episode, ledger.losses)
         open_episode(graph, world, learner.measure.policy, episode, ledger)
         note_belief(graph, learner.measure, ledger)
@@ -230,4 +231,6 @@ def play_watched(
                 return episode
             note_projection(learner.solver, ledger)
         settle(learner.visits)
+    # the set of episode T + 1 was used for q_{T+1}: it belongs to the first T updates
+    look_at_set(graph, world.transitions, learner, witness)
     return stop
