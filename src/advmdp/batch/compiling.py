@@ -10,6 +10,9 @@ from numba import cuda
 from numba.core import config
 
 
+MOST = 1024  # threads in a block, whatever the card
+
+
 class Program:
     """A GPU kernel, compiled when it is first launched: ``program[grid](*arguments)``."""
 
@@ -22,24 +25,26 @@ class Program:
         options = {} if config.ENABLE_CUDASIM else {"max_registers": registers, "lto": False}
         self._kernel = cuda.jit(function, **options)
 
-    def compile(self, *arguments: Any) -> int:
-        """For arguments like these; returns how many threads a block can have."""
-        if config.ENABLE_CUDASIM:
-            return 1024
+    def largest_block(self, *arguments: Any) -> int:
+        """How many threads a block can have, with arguments like these."""
+        return MOST if config.ENABLE_CUDASIM else self._compiled(arguments).max_threads_per_block
+
+    def __getitem__(self, grid: tuple[int, int]) -> Callable[..., None]:
+        def launch(*arguments: Any) -> None:
+            if not config.ENABLE_CUDASIM:
+                self._compiled(arguments)
+            self._kernel[grid](*arguments)
+
+        return launch
+
+    def _compiled(self, arguments: tuple[Any, ...]) -> Any:
         from advmdp.batch.sharing import among
 
         kinds = tuple(map(self._kernel.typeof_pyval, arguments))
         if kinds not in self._kernel.overloads:
             with _nothing_fused(), among(self._threads):
                 self._kernel.compile(kinds)
-        return int(self._kernel.overloads[kinds].max_threads_per_block)
-
-    def __getitem__(self, grid: tuple[int, int]) -> Callable[..., None]:
-        def launch(*arguments: Any) -> None:
-            self.compile(*arguments)
-            self._kernel[grid](*arguments)
-
-        return launch
+        return self._kernel.overloads[kinds]
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from advmdp.kernels.targets import CUDA_PACKAGE, load_cuda_kernels
 
 WARP = 32
 LOOPS = {"play_mirror": "episode", "play_watched": "witness"}
-"""The loops whose learners project, and where they are; the others are with the first."""
+"""Where the loops of learners that project are; all others are in ``episode`` as well."""
 
 
 class Programs(NamedTuple):

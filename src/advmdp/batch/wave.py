@@ -46,7 +46,7 @@ class Wave:
     def play(self, stop: int) -> NDArray[np.int64]:
         """All runs to episode ``stop``; returns how far they are, below zero if refused."""
         arguments = (self._tiles, self._common, self._done, stop)
-        most = self._programs.play.compile(*arguments) // WARP
+        most = self._programs.play.largest_block(*arguments) // WARP
         n_rows = self.columns["ledger.losses"].size
         warps = warps_of_a_block(self._tiles.shape[0], n_rows, most)
         while True:
