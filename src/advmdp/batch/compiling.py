@@ -9,7 +9,6 @@ from typing import Any
 from numba import cuda
 from numba.core import config
 
-
 MOST = 1024  # threads in a block, whatever the card
 
 
