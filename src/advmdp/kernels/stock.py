@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .episode import Ledger, World
-from .flow import best_response, expected_loss, forward
+from .flow import best_response, expected_loss, forward_shared
 from .graph import Graph
 from .targets import kernel
 
@@ -19,5 +19,5 @@ def judge(graph: Graph, world: World, ledger: Ledger) -> tuple[float, float]:
     Works in the ledger's arrays for the current episode, which the next one fills anew.
     """
     best = best_response(graph, world.transitions, ledger.total, ledger.mass, ledger.losses)
-    forward(graph, world.transitions, ledger.losses, ledger.mass)
+    forward_shared(graph, world.transitions, ledger.losses, ledger.mass, ledger.flow)
     return best, expected_loss(graph, ledger.losses, ledger.mass, ledger.fed)
