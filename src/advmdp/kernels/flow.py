@@ -40,8 +40,8 @@ def forward_shared(
 ) -> None:
     """The same by several threads: each row's flow, then each state gathers in the same order.
 
-    ``flow`` (R,) is scratch.  What several threads may run has to call this one: ``forward`` adds to
-    ``mass`` in place, which is right only as long as they are in the same instruction.
+    ``flow`` (R,) is scratch.  What several threads may run has to call this one: ``forward`` adds
+    to ``mass`` in place, which is right only as long as they are in the same instruction.
     """
     if not MAY_SHARE or n_threads() == 1:
         forward(graph, chance, policy, mass)
