@@ -31,6 +31,7 @@ from benchmarks.worlds import SMALL
 
 RUNS, EPISODES = 32, 10_000
 MOMENTS = (100, 1_000)  # episodes after which policies are compared
+TERMS = ("error", "bias1", "reg", "bias2")  # of the regret
 # One of every kind of kernel; the last two use neither exp nor log.
 LEARNERS = (
     *("uob-reps", "uob-reps-l1", "o-reps", "uc-o-reps", "bandit-uc-o-reps", "fpop", "mdp-e"),
@@ -153,17 +154,22 @@ def agreement(runs: list[BatchRun], ours: Trace, base: Trace) -> dict[str, Any]:
 
 
 def figures(name: str, n_episodes: int) -> dict[str, float]:
-    """The largest relative difference of the regret between ``play_batch`` and ``play``."""
+    """How far ``play_batch`` and ``play`` are apart, relative to the regret: it, and its terms."""
     gpu = play_batch(batch_of(name), n_episodes, checkpoints=[min(500, n_episodes)])
-    apart = []
+    apart, terms_apart = [], [0.0]
     for run, other in zip(gpu, batch_of(name), strict=True):
         points = [min(500, n_episodes)]
         world = (other.mdp, other.losses, other.learner)
         base = am.play(*world, n_episodes, seed=other.seed, checkpoints=points)
         apart.append(np.abs(run.regret - base.regret) / np.abs(base.regret))
+        if run.decomposition is not None and base.decomposition is not None:
+            for term in TERMS:
+                ours, theirs = getattr(run.decomposition, term), getattr(base.decomposition, term)
+                terms_apart.append(abs((ours[0] - theirs[0]) / base.regret[0]))
     first, last = np.array(apart)[:, [0, -1]].T
     return {
         "500": float(first.max()),
+        "500, of the four terms": float(max(terms_apart)),
         "end": float(last.max()),
         "end, median": float(np.median(last)),
     }
