@@ -13,16 +13,28 @@ MOST = 1024  # threads in a block, whatever the card
 
 
 class Program:
-    """A GPU kernel, compiled when it is first launched: ``program[grid](*arguments)``."""
+    """A GPU kernel, compiled when it is first launched: ``program[grid](*arguments)``.
+
+    ``stamp`` tells apart what is compiled from the same function; with it, the result is kept on
+    disk.
+    """
 
     def __init__(
-        self, function: Callable[..., None], threads: int, registers: int | None = None
+        self,
+        function: Callable[..., None],
+        threads: int,
+        registers: int | None = None,
+        stamp: str | None = None,
     ) -> None:
         self._threads = threads
         # No optimisation when linking: everything is in one piece already, and the linker would
         # fuse what the compiler was told not to.  (Used as a decorator, jit forgets ``lto``.)
         options = {} if config.ENABLE_CUDASIM else {"max_registers": registers, "lto": False}
         self._kernel = cuda.jit(function, **options)
+        if stamp is not None and not config.ENABLE_CUDASIM:
+            from advmdp.batch.kept_programs import ProgramCache
+
+            self._kernel._cache = ProgramCache(function, stamp)
 
     def largest_block(self, *arguments: Any) -> int:
         """How many threads a block can have, with arguments like these."""

@@ -5,10 +5,12 @@ This file loads ``numba.cuda``: it is imported when a batch is about to be playe
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from numba import cuda
@@ -18,7 +20,7 @@ from advmdp.batch.columns import Node, Plan
 from advmdp.batch.compiling import Program
 from advmdp.batch.views import twin, view_of
 from advmdp.kernels.stock import BEST, BEST_FED, EPOCH, SUMS, WIDTH
-from advmdp.kernels.targets import CUDA_PACKAGE, load_cuda_kernels
+from advmdp.kernels.targets import CUDA_PACKAGE, SOURCE_STAMP, load_cuda_kernels
 
 WARP = 32
 LOOPS = {"play_mirror": "episode", "play_watched": "witness"}
@@ -90,12 +92,20 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
         for i in range(cuda.threadIdx.x, out.shape[1], cuda.blockDim.x):
             out[cuda.blockIdx.x, i] = tiles[cuda.blockIdx.x, offset + i]
 
+    stamp = stamp_of(plan, loop_name, registers)
     return Programs(
-        Program(play, threads, registers),
-        Program(rescue, threads) if loop_name in LOOPS else None,
-        Program(stock, threads),
-        Program(fetch, threads),
+        Program(play, threads, registers, stamp),
+        Program(rescue, threads, None, stamp) if loop_name in LOOPS else None,
+        Program(stock, threads, None, stamp),
+        Program(fetch, threads, None, stamp),
     )
+
+
+def stamp_of(plan: Plan, loop_name: str, registers: int | None) -> str:
+    """A checksum of all that the programs of a plan are compiled from."""
+    sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    asked = repr((SOURCE_STAMP, plan, loop_name, registers))
+    return hashlib.sha256(sources + asked.encode()).hexdigest()
 
 
 def _load_kernels() -> None:

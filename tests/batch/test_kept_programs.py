@@ -1,0 +1,165 @@
+"""Compiled GPU programs on disk: found by another process, and only where they belong.
+
+There is no card here, so what the compiler would return is a stand-in; everything else is real.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.batch.simulator import simulate
+
+PROCESS = """
+import sys
+from advmdp.batch import kept_programs, programs
+from advmdp.batch.columns import Block
+from advmdp.batch.runs import casts
+from numba import types
+
+
+class Codegen:
+    def magic_tuple(self):
+        return (13, 0), (9, 0)
+
+
+class Target:
+    def refresh(self):
+        pass
+
+    def codegen(self):
+        return Codegen()
+
+
+class Compiled:
+    codegen = Codegen()
+    _codelibrary = type("Library", (), {"_llvm_strs": ["megabytes"]})()
+
+    def __init__(self, name):
+        self.name = name
+
+    def _reduce_states(self):
+        return {"name": self.name, "text": self._codelibrary._llvm_strs}
+
+
+kept_programs._ProgramFiles.rebuild = lambda self, target, payload: payload
+KINDS = (types.int64, types.float64[::1])
+
+
+def programs_of(n_episodes, width, learner="uob-reps"):
+    losses = am.losses.Stochastic(TABLES[0])
+    runs = [BatchRun(MDPS[0], losses, make(learner, n_episodes, MDPS[0]), i) for i in range(3)]
+    plan = Block(casts(runs, n_episodes), width).plan
+    loop = runs[0].learner.compiled_loop().kernel.__name__
+    return programs.programs_for(plan, loop, None)
+
+
+def cache(program):
+    return program._kernel._cache
+
+
+def found(program):
+    return cache(program).load_overload(KINDS, Target())
+
+
+def keep(program, name):
+    cache(program).save_overload(KINDS, Compiled(name))
+"""
+
+FIRST = """
+ours = programs_of(100, 2)
+assert found(ours.play) is None
+keep(ours.play, "play")
+keep(ours.rescue, "rescue")
+assert found(ours.play) == {"name": "play", "text": []}, "the text is not needed again"
+"""
+
+SECOND = """
+ours = programs_of(100, 2)
+assert found(ours.play)["name"] == "play"
+assert found(ours.rescue)["name"] == "rescue"
+assert found(ours.stock) is None
+assert found(programs_of(120, 2).play)["name"] == "play", "rates are not compiled in"
+for other in (programs_of(100, 4), programs_of(100, 2, "o-reps")):
+    assert found(other.play) is None, "compiled from another plan"
+assert cache(ours.play).load_overload(KINDS[:1], Target()) is None, "other arguments"
+Codegen.magic_tuple = lambda self: ((13, 0), (8, 0))
+assert found(ours.play) is None, "compiled for another card"
+"""
+
+BROKEN = """
+from pathlib import Path
+
+ours = programs_of(100, 2)
+for path in Path(cache(ours.play).cache_path).glob("*play*.nb*"):
+    path.write_bytes(path.read_bytes()[:-20])
+assert found(ours.play) is None
+assert found(ours.rescue)["name"] == "rescue"
+keep(ours.play, "once more")
+"""
+
+FULL_DISK = """
+def full(*_):
+    raise OSError(28, "No space left on device")
+
+
+ours = programs_of(100, 8)
+cache(ours.play)._cache_file.save = full
+keep(ours.play, "play")
+assert found(ours.play) is None
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def play_processes(*scripts: str) -> None:
+    for script in scripts:
+        simulate(PROCESS + script, simulator=False)
+
+
+def test_another_process_finds_the_same_program(folder: Path) -> None:
+    play_processes(FIRST, SECOND)
+    assert list(folder.rglob("*programs_for.locals.play*.nbc"))
+
+
+def test_what_cannot_be_read_is_compiled_anew(folder: Path) -> None:
+    play_processes(FIRST, BROKEN)
+
+
+def test_a_full_disk_does_not_stop_a_batch(folder: Path) -> None:
+    play_processes(FULL_DISK)
+
+
+def test_an_edited_source_gives_another_stamp(tmp_path: Path) -> None:
+    simulate(
+        """
+import sys
+from pathlib import Path
+from advmdp.batch import programs
+
+def stamp():
+    return programs.stamp_of("a plan", "play_mirror", None)
+
+before = stamp()
+assert stamp() == before
+assert programs.stamp_of("a plan", "play_mirror", 64) != before
+copies = Path(sys.argv[1])
+for path in Path(programs.__file__).parent.glob("*.py"):
+    (copies / path.name).write_bytes(path.read_bytes())
+programs.__file__ = str(copies / "programs.py")
+assert stamp() == before
+with open(copies / "steps.py", "a") as file:
+    file.write("# edited")
+edited = stamp()
+assert edited != before
+programs.SOURCE_STAMP = "kernels edited"
+assert stamp() not in (before, edited)
+""",
+        str(tmp_path),
+        simulator=False,
+    )
