@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.kernels.graph import Graph
 from advmdp.support import (
-    checked_count,
     checked_pools,
     checked_sizes,
     checked_support,
     reachable,
     refuse_too_many,
+    whole_number,
 )
 
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ class Layout:
         shared_rows: Sequence[Any] | None = None,
     ) -> None:
         self.declared_sizes = checked_sizes(layer_sizes)
-        self.n_actions = checked_count(n_actions, "n_actions")
+        self.n_actions = whole_number(n_actions, "n_actions")
         self.n_layers = len(self.declared_sizes) - 1
         self.is_dense = successors is None
         if successors is None:

@@ -28,7 +28,7 @@ from advmdp.kernels.episode import (
 )
 from advmdp.kernels.graph import Graph
 from advmdp.learners.base import FullInformation, Learner, Trajectory
-from advmdp.learners.tuning import checked_horizon
+from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
 from advmdp.world.loss_streams import LossProcess, LossStream
@@ -106,11 +106,7 @@ def play(
     layout = mdp.layout
     if getattr(learner, "layout", layout) != layout:
         raise InvalidInput("play: learner and MDP have different layouts; build both on mdp.layout")
-    planned = getattr(learner, "n_episodes", None)
-    if planned is not None and learner.episodes + n_episodes > planned:  # type: ignore[attr-defined]
-        raise InvalidInput(
-            f"play: {n_episodes} episodes, but the learner was made for n_episodes={planned}"
-        )
+    refuse_too_many_episodes(learner, n_episodes)
     stream = losses.begin(layout, seed)
     stream.check_length(n_episodes)
     can_compile = hasattr(learner, "compiled_loop") and stream.program is not None and not check

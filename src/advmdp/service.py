@@ -17,7 +17,7 @@ from advmdp.layout import Table
 from advmdp.learners.base import Learner
 from advmdp.learners.kept import Kept, contents
 from advmdp.learners.loading import rebuilt
-from advmdp.support import checked_count
+from advmdp.support import whole_number
 
 KIND = "service"
 
@@ -77,7 +77,7 @@ class Service:
             )
         self.learner = learner
         self.path = path
-        self.every = checked_count(every, "every")
+        self.every = whole_number(every, "every")
         self.finished = 0
         self.abandoned = 0
         self._open: Ticket | None = None
@@ -172,7 +172,7 @@ class Service:
         header, arrays = read_archive(path, KIND)
         try:
             service = cls(rebuilt(header["learner"], arrays, str(path), *own), path)
-            service.every = checked_count(header["every"], "every")
+            service.every = whole_number(header["every"], "every")
             service.finished, service.abandoned = int(header["finished"]), int(header["abandoned"])
             if header["open"]:
                 service._open = service._next_ticket()

@@ -13,14 +13,15 @@ from advmdp.errors import InvalidInput
 MAX_ENTRIES = 2**31  # flat indices are stored as 32-bit numbers
 
 
-def checked_count(value: Any, name: str) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise InvalidInput(f"{name}: {value!r} is not a whole number of at least 1")
+def whole_number(value: Any, name: str, least: int = 1) -> int:
+    """``value`` as an int of at least ``least``."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InvalidInput(f"{name}: {value!r} is not a whole number of at least {least}")
     return int(value)
 
 
 def checked_sizes(layer_sizes: Sequence[int]) -> tuple[int, ...]:
-    sizes = tuple(checked_count(n, f"layer_sizes[{k}]") for k, n in enumerate(layer_sizes))
+    sizes = tuple(whole_number(n, f"layer_sizes[{k}]") for k, n in enumerate(layer_sizes))
     if len(sizes) < 2 or sizes[0] != 1 or sizes[-1] != 1:
         raise InvalidInput(
             f"layer_sizes: {sizes} must have at least two layers and begin and end with 1 "

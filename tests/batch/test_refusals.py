@@ -52,7 +52,11 @@ def uob(n_episodes: int = 10) -> am.UOBREPS:
             10,
             "run 1 is Uniform, run 0 is UOBREPS",
         ),
-        ([BatchRun(MDP, LOSSES, uob(5))], 10, "the learner of run 0 was made for n_episodes=5"),
+        (
+            [BatchRun(MDP, LOSSES, uob(5))],
+            10,
+            "run 0: 10 episodes, but the learner was made for n_episodes=5",
+        ),
         ([BatchRun(MDP, LOSSES, uob())], 2**31, r"below 2\*\*31"),  # counted with 32 bits
     ],
 )

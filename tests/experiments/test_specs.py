@@ -58,7 +58,8 @@ def test_the_examples_cover_the_catalogue() -> None:
 
 @pytest.mark.parametrize("name", sorted(LEARNERS))
 def test_every_learner_can_be_built(name: str) -> None:
-    assert build(one_run(learner=name)).learner is not None
+    learner = build(one_run(learner=name)).learner
+    assert type(learner) is LEARNERS[name].make
 
 
 @pytest.mark.parametrize("name", sorted(MDPS))

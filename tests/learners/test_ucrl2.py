@@ -43,7 +43,7 @@ def test_four_hundred_episodes_against_the_transcription(
 
     def compare(learner: Any, plain: PlainUCRL2) -> None:
         assert learner.epoch == plain.epoch
-        assert greatest_difference(learner.optimistic_values, plain.q) <= 1e-9
+        assert greatest_difference(learner.lower_values, plain.q) <= 1e-9
         assert learner.optimistic_loss == pytest.approx(plain.loss, abs=1e-9)
         assert_greedy(learner.policy(), plain.q)
 
@@ -110,7 +110,7 @@ def test_values_are_optimistic_while_the_sets_hold_the_truth() -> None:
         inside = (state.rows.kind == 0) | (off <= state.rows.width)
         if inside.all() and (state.costs <= flat_mean).all():
             good += 1
-            values = learner.optimistic_values
+            values = learner.lower_values
             assert all((q <= s + 1e-9).all() for q, s in zip(values, best, strict=True))
             assert learner.optimistic_loss <= best[0].min() + 1e-9
     assert good == 60

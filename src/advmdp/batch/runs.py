@@ -14,6 +14,7 @@ from advmdp.kernels.episode import Ledger, World
 from advmdp.kernels.graph import Graph
 from advmdp.kernels.losses import LossProgram
 from advmdp.learners.base import Learner
+from advmdp.learners.tuning import refuse_too_many_episodes
 from advmdp.seeds import seed_words
 from advmdp.world.loss_streams import LossProcess, LossStream
 from advmdp.world.mdp import LayeredMDP
@@ -62,12 +63,7 @@ def checked_batch(batch: Sequence[BatchRun], n_episodes: int) -> list[BatchRun]:
             raise InvalidInput(
                 f"batch: run {i} is {type(learner).__name__}, run 0 is {kind}; play them apart"
             )
-        planned = getattr(learner, "n_episodes", None)
-        if planned is not None and learner.episodes + n_episodes > planned:
-            raise InvalidInput(
-                f"batch: {n_episodes} episodes, but the learner of run {i} was made for "
-                f"n_episodes={planned}"
-            )
+        refuse_too_many_episodes(learner, n_episodes, f"batch: run {i}")
     return runs
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.claims.bounds import upper_bound
 from advmdp.claims.chances import judged
 from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Lab
@@ -27,6 +28,7 @@ from advmdp.claims.witness import watch
 from advmdp.claims.worlds import MakeLearner, random_world, seeded, shape_name
 from advmdp.kernels.witness import MISSED, Witness
 from advmdp.layout import Floats, Layout
+from advmdp.learners.tuning import width_log_term
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1
 from advmdp.reports.panels import Panel, Series
 from advmdp.reports.statistics import power_law
@@ -175,12 +177,12 @@ def _run(
     layout = mdp.layout
     learner = make(layout, n_episodes, delta=DELTA, log_scale=scale)
     notes = watch(mdp, losses, learner, n_episodes, run_seed).last
-    log_term = math.log(n_episodes * layout.n_states * ACTIONS / DELTA)
+    log_term = width_log_term(layout, n_episodes, DELTA)
     return _Point(
         total=float(notes.spread.sum()),
         trivial=float(n_episodes * sum(layout.layer_sizes[1:-1])),
         bound=bound(layout, scale * log_term, notes),
-        leading=layout.n_layers * layout.n_states * math.sqrt(ACTIONS * n_episodes * log_term),
+        leading=upper_bound(layout, n_episodes, DELTA),
         covered=not notes.counts[MISSED],
     )
 

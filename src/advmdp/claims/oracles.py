@@ -18,7 +18,7 @@ from advmdp.steps.confidence import BoxSet
 
 REMEDY = "install advmdp[oracles]"
 PROGRAMME = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), 1e-10)
-"""The least that HiGHS takes; at its default of 1e-7 it overstates some maxima by 2e-8."""
+"""The least that HiGHS takes; at its default of 1e-7 it overstates some maxima by 3e-8."""
 
 
 def missing(*modules: str) -> str:

@@ -41,7 +41,7 @@ FULL = Effort((10**3, 10**4, 10**5, 10**6), 20)
 
 
 def measure(lab: Lab, effort: Effort | None = None) -> Finding:
-    """Play all of them against both kinds of losses."""
+    """Play all of them against all three kinds of losses."""
     played = designs(effort or (QUICK if lab.quick else FULL))
     runs, _ = lab.play(all_specs(*played.values()))
     return judge(played, runs)

@@ -62,12 +62,12 @@ class CudaEngine:
         group = self._groups.pop(max(self._groups, key=lambda key: len(self._groups[key])))
         specs = [spec for spec, _ in group]
         if self._stop:
-            return [Ended(spec, stopped=True) for spec in specs]
+            return [Ended(spec) for spec in specs]
         begin = time.perf_counter()
         try:
             runs = self._play(group)
         except Stopped:
-            return [Ended(spec, stopped=True) for spec in specs]
+            return [Ended(spec) for spec in specs]
         except StorageFailure as problem:
             return [Ended(spec, storage=problem) for spec in specs]
         except AdvMDPError as problem:

@@ -42,13 +42,14 @@ THREADS = (
 
 
 class Ended(NamedTuple):
-    """How a run ended: with a result, a ``reason`` (the run's own fault), or neither."""
+    """How a run ended: with a result, a ``reason`` (the run's own fault), or neither of them.
+
+    With nothing set it was asked to stop, and a checkpoint is written.
+    """
 
     spec: RunSpec
     played: Played | None = None
     reason: str | None = None
-    stopped: bool = False
-    """Asked to stop; a checkpoint is written."""
     lost: bool = False
     """The process that played it died."""
     storage: StorageFailure | None = None
@@ -82,7 +83,7 @@ def ended(spec: RunSpec, result: Callable[[], Played]) -> Ended:
     try:
         return Ended(spec, played=result())
     except (Stopped, CancelledError):
-        return Ended(spec, stopped=True)
+        return Ended(spec)
     except StorageFailure as problem:
         return Ended(spec, storage=problem)
     except AdvMDPError as problem:

@@ -13,7 +13,7 @@ from advmdp.gym.unrolled import Unrolled
 from advmdp.kernels.trajectory import pick
 from advmdp.layout import Floats
 from advmdp.learners.base import Learner, Trajectory
-from advmdp.learners.tuning import checked_horizon
+from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.seeds import seed_sequence
 from advmdp.steps.upper_occupancy import checked_policy
 
@@ -63,11 +63,7 @@ def play(
             "play: an environment shows only the rewards of the path; "
             "choose a learner with bandit feedback"
         )
-    planned = getattr(learner, "n_episodes", None)
-    if planned is not None and learner.episodes + n_episodes > planned:  # type: ignore[attr-defined]
-        raise InvalidInput(
-            f"play: {n_episodes} episodes, but the learner was made for n_episodes={planned}"
-        )
+    refuse_too_many_episodes(learner, n_episodes)
     words = seed_sequence(seed).generate_state(2)
     rng = np.random.default_rng(int(words[0]))
     reward, steps = np.zeros(n_episodes), np.zeros(n_episodes, dtype=np.int64)

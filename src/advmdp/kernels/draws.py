@@ -22,7 +22,6 @@ from .targets import kernel
 TRAJECTORY = 0
 LOSSES = 1
 LEARNER = 2
-INSTANCE = 3
 
 MASK = 0xFFFFFFFF
 MULTIPLIER_0 = 0xD2511F53 - 2**32

@@ -26,7 +26,7 @@ from .visits import Counts, settle
 
 # Places in ``Ledger.sums``.
 EXPECTED, REALISED, BELIEVED, FED = 0, 1, 2, 3
-# Places in ``Ledger.counts``: projections, then the solver's four, summed over episodes.
+# Places in ``Ledger.counts``: the solver's four, summed over episodes, and their number.
 PROJECTIONS = 4
 # Places in ``Ledger.worst``.
 WORST_RESIDUAL, WORST_GAP = 0, 1

@@ -1,4 +1,4 @@
-"""Row oracles: the only place that knows the shape of a confidence set.
+"""Row oracles: what a projection asks of the confidence set of one row.
 
 For a row (x, a) with current transition p~ and a tilt beta on the successors, each oracle finds
 

@@ -76,9 +76,7 @@ def least_reach(
 
 
 @kernel
-def scale_to_hold(
-    graph: Graph, r: int, transitions: Floats, learner: Learner, witness: Witness
-) -> float:
+def scale_to_hold(graph: Graph, r: int, transitions: Floats, learner: Learner) -> float:
     """The factor on the log term with which this row's set would just hold the truth."""
     begin = row_begin(graph, r)
     size = row_size(graph, r)
@@ -130,7 +128,7 @@ def look_at_set(graph: Graph, transitions: Floats, learner: Learner, witness: Wi
         if row_size(graph, r) > 1:
             counts[ROWS] += 1
             counts[TIGHT_ROWS] += 1 if learner.rows.kind[r] != SIMPLEX else 0
-        scale = scale_to_hold(graph, r, transitions, learner, witness)
+        scale = scale_to_hold(graph, r, transitions, learner)
         witness.worst[LEAST_SCALE] = max(witness.worst[LEAST_SCALE], scale)
         if not holds_truth(graph, r, transitions, learner):
             counts[MISSING] = 1

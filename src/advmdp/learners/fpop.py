@@ -17,6 +17,7 @@ from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate,
 from advmdp.seeds import seed_words
 from advmdp.steps.confidence import KnownTransition
 from advmdp.steps.workspace import all_transitions, new_reach, no_visits
+from advmdp.support import whole_number
 
 Seed = int | np.random.SeedSequence
 
@@ -200,10 +201,7 @@ class FPL(FullInformationLearner):
         seed: Seed = 0,
     ) -> None:
         self.n_episodes = checked_horizon(n_episodes)
-        whole = isinstance(phase, int | np.integer) and not isinstance(phase, bool)
-        if not whole or phase < 1:
-            raise InvalidInput(f"phase: {phase!r} is not a whole number of at least 1")
-        self.phase = int(phase)
+        self.phase = whole_number(phase, "phase")
         theory = perturbation_rate(layout, n_episodes) / math.sqrt(phase)
         self.eta = checked_rate(theory if eta is None else eta, "eta")
         mean = checked_rate(noise_scale, "noise_scale", zero_allowed=True) / self.eta

@@ -11,7 +11,8 @@ the geometric mean over the cases of the mean plus standard deviation, over seed
 relative to that under theory parameters.  A candidate was out if a single training run was worse
 than under theory parameters or, for UOB-REPS, if the loss on switching tables was more than 2%
 above that of O-REPS with a known transition.  Other shapes, seeds and a longer horizon judged the
-outcome, without further tuning; ``python -m benchmarks.presets`` repeats both parts.
+outcome, without further tuning; ``python -m benchmarks.presets search`` and
+``judge`` repeat the two parts.
 
 The guarantees of the theorems do NOT cover these parameters: the true transition may lie outside
 such narrow sets, and with so little implicit exploration single runs can fare worse than the

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Any
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
 from advmdp.learners.presets import PRACTICAL as PRACTICAL
+from advmdp.support import whole_number
 
 MAX_EPISODES = 2**31  # visits are counted in 32 bits
 
 
 def checked_horizon(n_episodes: int) -> int:
-    """T, a whole number of at least 1."""
-    whole = isinstance(n_episodes, int | np.integer) and not isinstance(n_episodes, bool)
-    if not whole or not 1 <= n_episodes < MAX_EPISODES:
-        raise InvalidInput(
-            f"n_episodes: {n_episodes!r} is not a whole number of at least 1 and below 2**31"
-        )
+    """T, a whole number of at least 1 and below 2**31."""
+    if whole_number(n_episodes, "n_episodes") >= MAX_EPISODES:
+        raise InvalidInput(f"n_episodes: {n_episodes!r} is not below 2**31")
     return int(n_episodes)
+
+
+def refuse_too_many_episodes(learner: Any, n_episodes: int, where: str = "play") -> None:
+    """So many episodes more must be within the horizon of a learner that has one."""
+    planned = getattr(learner, "n_episodes", None)
+    if planned is not None and learner.episodes + n_episodes > planned:
+        raise InvalidInput(
+            f"{where}: {n_episodes} episodes, but the learner was made for n_episodes={planned}"
+        )
 
 
 def checked_delta(delta: float) -> float:

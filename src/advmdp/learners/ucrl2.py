@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from advmdp.errors import InvalidInput
 from advmdp.kernels.ucrl2 import EPISODES, EPOCH, UCRL2State, Widths, Window
 from advmdp.layout import Layout, Table
-from advmdp.learners.compiled import BanditLearner
+from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_rate
 from advmdp.learners.ucbvi import empty_model
 from advmdp.steps.workspace import all_transitions, new_reach
+from advmdp.support import whole_number
 
 
-class UCRL2(BanditLearner):
+class UCRL2(OptimisticLearner):
     """Stochastic losses, bandit feedback, unknown transition; optimism over confidence sets.
 
     When an epoch starts, after n episodes, with t = L n + 1 and N the visits so far,
@@ -43,7 +43,7 @@ class UCRL2(BanditLearner):
     >>> from advmdp.learners.base import Trajectory
     >>> learner = UCRL2(Layout(layer_sizes=(1, 2, 1), n_actions=2), loss_scale=0.001)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
-    >>> learner.policy()[0], learner.optimistic_values[0].round(3)
+    >>> learner.policy()[0], learner.lower_values[0].round(3)
     (array([[0., 1.]]), array([[0.853, 0.   ]]))
 
     Reference: Jaksch, Ortner, Auer, "Near-optimal Regret Bounds for Reinforcement Learning", JMLR
@@ -65,10 +65,8 @@ class UCRL2(BanditLearner):
         self.transition_scale = checked_rate(
             transition_scale, "transition_scale", zero_allowed=True
         )
-        first = np.zeros((layout.n_states - 1, layout.n_actions))
-        first[:, 0] = 1.0  # all values are 0, and ties go to the first action
         state = UCRL2State(
-            policy=first.ravel(),
+            policy=first_greedy_policy(layout),
             widths=Widths(
                 loss_scale=self.loss_scale,
                 transition_scale=self.transition_scale,
@@ -101,16 +99,6 @@ class UCRL2(BanditLearner):
     def epoch(self) -> int:
         """The epoch of the coming episode: 1, 2, ..."""
         return int(self._state.clock[EPOCH])
-
-    @property
-    def optimistic_values(self) -> Table:
-        """Q of the current epoch, a pair table: with high probability at most the optimal Q."""
-        return self.layout.pairs(self._state.q.copy())
-
-    @property
-    def optimistic_loss(self) -> float:
-        """V(x_0) of the current epoch."""
-        return float(self._state.value[0])
 
 
 class SlidingWindowUCRL2(UCRL2):
@@ -155,10 +143,7 @@ class SlidingWindowUCRL2(UCRL2):
         loss_scale: float = 1.0,
         transition_scale: float = 1.0,
     ) -> None:
-        whole = isinstance(window, int | np.integer) and not isinstance(window, bool)
-        if not whole or window < 1:
-            raise InvalidInput(f"window: {window!r} is not a whole number of at least 1")
-        self.window = int(window)
+        self.window = whole_number(window, "window")
         super().__init__(layout, delta, loss_scale, transition_scale)
 
     def _window(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
+from advmdp.support import whole_number as whole_number
 
 
 def unit_pairs(layout: Layout, table: Any, name: str) -> Floats:
@@ -36,13 +37,6 @@ def unit_tables(layout: Layout, tables: Any, name: str) -> Floats:
     if not isinstance(tables, Sequence | np.ndarray) or len(tables) == 0:
         raise InvalidInput(f"{name}: give a sequence of at least one pair table")
     return np.stack([unit_pairs(layout, t, f"{name}[{i}]") for i, t in enumerate(tables)])
-
-
-def whole_number(value: Any, name: str, least: int = 1) -> int:
-    """``value`` as an int of at least ``least``."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InvalidInput(f"{name}: {value!r} is not a whole number of at least {least}")
-    return int(value)
 
 
 def unit_number(value: Any, name: str, *, below_one: bool = False) -> float:
