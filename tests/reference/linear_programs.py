@@ -145,10 +145,16 @@ def upper_occupancy_lp(policy: Table, lower: Table, upper: Table) -> Table:
     return triples.reachable(policy, triples.box_inequalities(lower, upper))
 
 
-def upper_occupancy_lp_l1(policy: Table, centre: Table, width: Table) -> Table:
-    """The same over the product of the L1 balls."""
+def upper_occupancy_lp_l1(policy: Table, centre: Table, width: Table, floor: float = 0.0) -> Table:
+    """The same over the product of the L1 balls, with no probability below ``floor``."""
     triples = _Triples(centre)
-    return triples.reachable(policy, triples.l1_inequalities(centre, width))
+    above = [np.full_like(layer, floor) for layer in centre]
+    below = [np.ones_like(layer) for layer in centre]
+    limits = triples.box_inequalities(above, below)
+    ball = triples.l1_inequalities(centre, width)
+    return triples.reachable(
+        policy, np.vstack([ball, np.pad(limits, ((0, 0), (0, triples.total)))])
+    )
 
 
 def best_fixed_policy_loss(transitions: Table, cumulative_loss: Table) -> float:

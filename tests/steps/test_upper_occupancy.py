@@ -52,6 +52,21 @@ def test_l1_against_linear_programs(case: Instance) -> None:
     assert greatest_difference(bound_of(case, "l1"), expected) <= 1e-9
 
 
+@pytest.mark.parametrize("share", [0.02, 0.2, 0.8])
+@pytest.mark.parametrize("seed", range(4))
+def test_shifted_l1_against_linear_programs(seed: int, share: float) -> None:
+    # As in the shifted set of Bandit UC-O-REPS: no probability falls below the floor.
+    case = random_instance(seed, sizes=(1, 3, 3, 1), most_visits=60, log_term=0.1)
+    floor = share / 3.0
+    centre, width = case.ball()
+    n = [layer.shape[2] for layer in centre]
+    shifted = [(1.0 - floor * m) * layer + floor for m, layer in zip(n, centre, strict=True)]
+    ball = am.L1Set(layout_of(case), shifted, width, floor)
+    bound = am.upper_occupancy(case.policy, ball)
+    expected = upper_occupancy_lp_l1(case.policy, shifted, width, floor)
+    assert greatest_difference(bound, expected) <= 1e-9
+
+
 @given(case=instances())
 @modest
 def test_box_against_the_printed_procedure(case: Instance) -> None:

@@ -108,18 +108,22 @@ def fill_box(
 def shift_ball(
     graph: Graph, r: int, rows: TransitionSet, value: Floats, order: NDArray[np.int64]
 ) -> float:
-    """max <p, value> over an L1 ball row: half the width moves from the worst to the best state."""
+    """max <p, value> over an L1 ball row: half the width moves from the worst to the best state.
+
+    No successor is left with less than the least probability of the row.
+    """
     begin = row_begin(graph, r)
     size = row_size(graph, r)
+    least = rows.slack[r]
     total = row_dot(graph, r, rows.lower, value)
     j = order[0]
-    left = min(0.5 * rows.width[r], 1.0 - rows.lower[begin + j])
+    left = min(0.5 * rows.width[r], 1.0 - least * (size - 1) - rows.lower[begin + j])
     total += left * value[successor_of(graph, r, j)]
     for back in range(size - 1):
         j = order[size - 1 - back]
         if left <= 0.0:
             break
-        take = min(left, rows.lower[begin + j])
+        take = min(left, rows.lower[begin + j] - least)
         total -= take * value[successor_of(graph, r, j)]
         left -= take
     return total
@@ -215,5 +219,5 @@ def chance_of_one(graph: Graph, r: int, target: int, rows: TransitionSet) -> flo
     if kind == BOX:
         return min(rows.upper[e], rows.lower[e] + rows.slack[r])
     if kind == BALL:
-        return min(1.0, rows.lower[e] + 0.5 * rows.width[r])
+        return min(1.0 - rows.slack[r] * (size - 1), rows.lower[e] + 0.5 * rows.width[r])
     return rows.lower[e]

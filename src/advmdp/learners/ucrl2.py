@@ -78,7 +78,7 @@ class UCRL2(OptimisticLearner):
             within=np.zeros(layout.n_rows, dtype=np.int64),
             clock=np.array([1, 0], dtype=np.int64),
             window=_ring(layout, self._window()),
-            rows=all_transitions(layout)._replace(upper=np.zeros(0), slack=np.zeros(0)),
+            rows=all_transitions(layout)._replace(upper=np.zeros(0), slack=np.zeros(layout.n_rows)),
             costs=np.zeros(layout.n_rows),
             reach=new_reach(layout),
             q=np.zeros(layout.n_rows),
