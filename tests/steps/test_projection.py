@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -98,6 +100,35 @@ def test_known_deterministic_kernel() -> None:
     assert greatest_difference(result.occupancy, expected) <= 1e-9
     for layer, row in zip(result.occupancy, kernel, strict=True):
         assert (layer[row == 0.0] == 0.0).all()
+
+
+def deterministic(sizes: tuple[int, ...], n_actions: int, rng: np.random.Generator) -> Table:
+    """Every pair leads to one random state; some states are reached by none."""
+    targets = [rng.integers(m, size=(n, n_actions)) for n, m in itertools.pairwise(sizes)]
+    return [np.eye(m)[to] for to, m in zip(targets, sizes[1:], strict=True)]
+
+
+@pytest.mark.parametrize("kind", ["known", "box"])
+@pytest.mark.parametrize("seed", range(30))
+def test_states_that_cannot_be_reached(seed: int, kind: str) -> None:
+    # Oracle: the layout that declares what is possible, from which such states are pruned.
+    rng = np.random.default_rng(seed)
+    sizes = (1, 3, 4, 3, 1)
+    kernel = deterministic(sizes, 2, rng)
+    layout = am.Layout(layer_sizes=sizes, n_actions=2)
+    weights = [np.exp(rng.normal(size=layer.shape)) for layer in kernel]
+    known = am.KnownTransition(layout, kernel)
+    point = known if kind == "known" else am.BoxSet(layout, kernel, kernel)
+    pruned = am.Layout(sizes, 2, successors=[layer > 0.0 for layer in kernel])
+    kept = [np.flatnonzero(~part) for part in np.split(known.unreached(), np.cumsum(sizes)[:-1])]
+    assert pruned.layer_sizes == tuple(map(len, kept))
+    result = am.project(weights, point)
+    possible = [w * layer for w, layer in zip(weights, kernel, strict=True)]
+    smaller = [w[x][:, :, y] for w, x, y in zip(possible, kept, kept[1:], strict=False)]
+    expected = am.project(smaller, am.AnyTransition(pruned))
+    for q, ours, x, y in zip(expected.occupancy, result.occupancy, kept, kept[1:], strict=False):
+        assert np.abs(ours[x][:, :, y] - q).max() <= 1e-9
+        assert abs(ours.sum() - 1.0) <= 1e-12
 
 
 def test_declared_support() -> None:

@@ -147,7 +147,9 @@ class ShiftedBanditUCOREPS(BanditUCOREPS):
 
     ``BanditUCOREPS`` over shifted transitions: every plausible p is replaced by
     (1 - alpha n) p + alpha with n successors, so that q^_t(x) >= alpha for every state by
-    construction; the policy is played in the true MDP.
+    construction; the policy is played in the true MDP.  With declared successors the shift is over
+    these: states that few rows lead to may have less, and there the estimates divide by alpha, as
+    in ``BanditUCOREPS``; the guarantee is for layouts without a declared support.
 
     Parameters
     ----------

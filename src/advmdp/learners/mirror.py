@@ -12,7 +12,6 @@ from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels import mirror as kernel
 from advmdp.kernels.dual import Dual, Measure
 from advmdp.kernels.episode import play_mirror
-from advmdp.kernels.flow import forward
 from advmdp.kernels.looks import mean_width
 from advmdp.kernels.projection import Solver, project
 from advmdp.kernels.rows import BALL, SIMPLEX, TransitionSet
@@ -90,7 +89,7 @@ class MirrorDescent(CompiledLearner):
             old_policy=np.zeros(layout.n_rows),
         )
         super().__init__(layout, state)
-        if known is not None:
+        if known is not None or not layout.is_dense:
             self._balance_first_measure()
 
     # ------------------------------------------------------------------ the contract
@@ -236,12 +235,18 @@ class MirrorDescent(CompiledLearner):
             self._balance_first_measure()
 
     def _balance_first_measure(self) -> None:
-        """Project the start onto the first set: for a known transition q_1 of largest entropy."""
+        """Project the start onto the first set: q_1 is the measure of largest entropy there.
+
+        On every q* of the set D(q* || q_1) is then at most the sum of ln(triples of a layer), as
+        the proofs of Lemmas 12 and 13 need it; so the printed q_1 where all is possible.
+        """
         if not any(
             project(self._graph, self._state.measure, self._state.rows, self._state.solver, *path)
             for path in ((self._wide, None), (self._wide, True))
         ):
-            raise UncertifiedStep("transitions: no certified first occupancy measure in the set")
+            raise UncertifiedStep(
+                "learner: no certified first occupancy measure in the set; with a floor, lower alpha"
+            )
 
 
 _NO_LOSSES = np.zeros(0)
@@ -263,18 +268,19 @@ def _on_known(layout: Layout, known: KnownTransition) -> Measure:
     """Uniform over the pairs of each layer: not yet an occupancy measure, see the caller."""
     policy = np.full(layout.n_rows, 1.0 / layout.n_actions)
     sizes = layout.layer_sizes
-    return Measure(known.rows.lower.copy(), policy, np.repeat(1.0 / np.array(sizes), sizes))
+    mass = np.repeat(1.0 / np.array(sizes), sizes)
+    return Measure(known.rows.lower.copy(), policy, np.where(known.unreached(), 0.0, mass))
 
 
 def _first_measure(layout: Layout) -> Measure:
-    """q_1: uniform, 1 / (|X_k| |A| |X_{k+1}|) on every triple; every state has mass 1 / |X_k|.
+    """Uniform over the triples of each layer, 1 / (|X_k| |A| |X_{k+1}|): the printed q_1.
 
-    With a declared support the same formula would not conserve flow; there q_1 is the measure of
-    the uniform policy and of transitions uniform over the declared successors.
+    With a declared support that does not conserve flow, see the caller.
     """
     size = layout.row_sizes()
+    of_state = size.reshape(-1, layout.n_actions).sum(axis=1)
+    of_layer = np.add.reduceat(of_state, layout.layer_start[: layout.n_layers])
+    mass = np.ones(layout.n_states)
+    mass[:-1] = of_state / np.repeat(of_layer, layout.layer_sizes[:-1])
     chance = np.repeat(1.0 / size, size)
-    policy = np.full(layout.n_rows, 1.0 / layout.n_actions)
-    mass = np.zeros(layout.n_states)
-    forward(layout.graph(), chance, policy, mass)
-    return Measure(chance, policy, mass)
+    return Measure(chance, size / np.repeat(of_state, layout.n_actions), mass)

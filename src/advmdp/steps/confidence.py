@@ -33,6 +33,28 @@ class ConfidenceSet:
             )
         return ConfidenceSet(self.layout, self.rows._replace(least=float(least)))
 
+    def unreached(self) -> NDArray[np.bool_]:
+        """The states to which no transition function of the set leads.
+
+        >>> layout = Layout(layer_sizes=(1, 3, 1), n_actions=1)
+        >>> P = [np.array([[[0.5, 0.5, 0.0]]]), np.ones((3, 1, 1))]
+        >>> KnownTransition(layout, P).unreached()
+        array([False, False, False,  True, False])
+        """
+        layout, rows = self.layout, self.rows
+        row, successor = layout.entry_rows(), layout.entry_successors()
+        possible = (rows.lower > 0.0) | (rows.kind == SIMPLEX)[row]
+        if len(rows.upper):
+            possible |= (rows.kind == BOX)[row] & (rows.upper > 0.0)
+        possible |= ((rows.kind == BALL) & (rows.width > 0.0))[row]
+        missing = np.ones(layout.n_states, dtype=np.bool_)
+        missing[0] = False
+        for k in range(layout.n_layers):
+            entries = layout.layer_entries(k)
+            leads = possible[entries] & ~missing[row[entries] // layout.n_actions]
+            missing[successor[entries][leads]] = False
+        return missing
+
 
 class BoxSet(ConfidenceSet):
     """Distributions with ``lower <= p <= upper`` for every triple, Eq. (confidence_set).

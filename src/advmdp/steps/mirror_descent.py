@@ -70,7 +70,7 @@ class Projector:
         certified, cost = _MACHINE_CODE[wide](*arguments)
         if not certified:
             _refuse_improper(layout, table)
-            certified = kernel.project(graph, measure, rows, solver, wide, True)
+            certified = self._project_safely(confidence)
             join(graph, measure, table)
         residual, gap, value = solver.figures.tolist()
         iterations, evaluations, products, safe_path = solver.report.tolist()
@@ -92,6 +92,17 @@ class Projector:
             safe_path=bool(safe_path),
             converged=True,
         )
+
+    def _project_safely(self, confidence: ConfidenceSet) -> bool:
+        """What the fast path has left as it was: in logarithms, on the states that matter."""
+        work = (self._graph, self._measure, confidence.rows, self._solver, self._wide)
+        missing = confidence.unreached()
+        if missing.any() and confidence.rows.least == 0.0:
+            # Their multipliers would have to go to infinity; without weight they take no part.
+            self._measure.mass[missing] = 0.0
+            if kernel.project(*work, None):
+                return True
+        return bool(kernel.project(*work, True))
 
 
 def _refuse_improper(layout: Layout, table: Floats) -> None:
