@@ -75,9 +75,7 @@ def test_no_measure_is_farther_than_the_proof_allows(world: str, name: str) -> N
 def test_it_has_the_largest_entropy(world: str) -> None:
     # Against the projection of the uniform table, whose own tests use conic solvers.
     layout = DECLARED[world]
-    uniform = np.repeat(
-        [1.0 / n for n in triples_of_layers(layout)], triples_of_layers(layout)
-    )
+    uniform = np.repeat([1.0 / n for n in triples_of_layers(layout)], triples_of_layers(layout))
     expected = am.project(layout.triples(uniform), am.AnyTransition(layout)).occupancy
     assert greatest_difference(am.UOBREPS(layout, 100).occupancy(), expected) <= 1e-9
 
@@ -114,3 +112,20 @@ def test_a_floor_holds_from_the_first_episode() -> None:
     learner = am.FlooredBanditUCOREPS(layout, 100)
     mass = [pairs.sum(axis=1).min() for pairs in pair_sums(learner.occupancy())]
     assert min(mass) >= learner.alpha * (1.0 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_states_that_a_known_transition_never_reaches(seed: int) -> None:
+    # Oracle: the same learner on the layout that declares what is possible and prunes the others.
+    rng = np.random.default_rng(seed)
+    sizes = (1, 4, 4, 4, 1)
+    known = [np.eye(m)[rng.integers(m, size=(n, 3))] for n, m in itertools.pairwise(sizes)]
+    whole = am.Layout(sizes, 3)
+    pruned = am.Layout(sizes, 3, successors=[layer > 0.0 for layer in known])
+    missing = np.split(am.KnownTransition(whole, known).unreached(), np.cumsum(sizes)[:-1])
+    kept = [np.flatnonzero(~part) for part in missing]
+    few = [layer[x][:, :, y] for layer, x, y in zip(known, kept, kept[1:], strict=False)]
+    ours = am.OREPS(whole, known, 100).policy()
+    expected = am.OREPS(pruned, few, 100).policy()
+    for policy, smaller, x in zip(ours, expected, kept, strict=False):
+        assert policy[x] == pytest.approx(smaller, abs=1e-9)

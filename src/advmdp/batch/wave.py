@@ -25,7 +25,7 @@ def warps_of_a_block(n_warps: int, n_rows: int, most: int) -> int:
 
     That pays where warps wait for instructions: when schedulers have several of them, and a loop
     over rows is one round of a warp.  (On an H200, microseconds for an episode of 1,000 runs in
-    step and not: 50 and 58 for 1,3,3,1 x2, but 116 and 109 for 1,5x4,1 x3.)
+    step and not: 51 and 58 for 1,3,3,1 x2, but 116 and 109 for 1,5x4,1 x3.)
     """
     if n_rows > WARP or n_warps <= SCHEDULERS * processors():
         return 1
