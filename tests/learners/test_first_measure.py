@@ -1,4 +1,4 @@
-"""q_1: the measure of largest entropy on what is declared, from which every other is within reach."""
+"""q_1: the measure of largest entropy on what is declared; from there none is too far."""
 
 from __future__ import annotations
 

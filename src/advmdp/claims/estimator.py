@@ -136,8 +136,8 @@ def judge(designs: Mapping[str, Design], runs: pl.DataFrame) -> Finding:
                 tuple(lines),
                 x_log=True,
                 y_log=True,
-                note=f"{TUNED} and {SHIFTED} in our reading of their authors: with a floor of 0.1, and "
-                "with shifted transitions.",
+                note=f"{TUNED} and {SHIFTED} in our reading of their authors: with a floor of 0.1, "
+                "and with shifted transitions.",
             ),
         ),
         runs=ids(*designs.values()),

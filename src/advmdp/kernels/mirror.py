@@ -33,8 +33,8 @@ from .visits import KNOWN, MOVES, OPENS, Counts, Visits, rebuild, record, settle
 UPPER, PRINTED, OWN, FULL = 0, 1, 2, 3
 
 # The largest eta l^ of one step: a factor of e^-300.  It is at most eta / gamma, which is 1 in the
-# theorem and 200 in the preset; larger ratios and estimators without exploration can meet the limit.
-# Without it ten times as many runs at absurd rates end uncertified.
+# theorem and 200 in the preset; larger ratios and estimators without exploration can meet the
+# limit.  Without it ten times as many runs at absurd rates end uncertified.
 STEEPEST = 300.0
 
 
