@@ -245,7 +245,7 @@ class MirrorDescent(CompiledLearner):
             for path in ((self._wide, None), (self._wide, True))
         ):
             raise UncertifiedStep(
-                "learner: no certified first occupancy measure in its set; if it has a floor, lower it"
+                "learner: no certified first occupancy measure in its set; lower its floor if any"
             )
 
 
