@@ -86,6 +86,8 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
         (["run", "--episodes", "0"], "--episodes: 0"),
         (["run", "--set", "eta=2"], "--set: 'eta=2' is not of the form PART.KEY=VALUE"),
         (["run", "--set", "learner.delta=2"], "learner.delta: 2"),
+        (["run", "--set", "learner.eta_scale=.5"], "learner.eta_scale: '.5' is not a number"),
+        (["compare", "uniform", "--set", "losses.noisy=no"], "losses.noisy: 'no' is neither true"),
         (["run", "--spec", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["sweep", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["compare", "uniform", "--engine", "cloud"], "--engine: there is no 'cloud'"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import advmdp as am
 from advmdp.experiments.build import build
-from advmdp.experiments.catalogue import LEARNERS, LOSSES, MDPS
+from advmdp.experiments.catalogue import LEARNERS, LOSSES, MDPS, Maker, check_parameters
 from advmdp.experiments.spec import RunSpec
 from advmdp.experiments.sweep import SweepSpec
 from tests.experiments.sweeps import one_run
@@ -135,7 +135,6 @@ def test_refusals(change: dict[str, Any], message: str) -> None:
     ("change", "message"),
     [
         ({"learner": {"name": "uob-reps", "preset": "x"}}, "learner.preset: 'x' is neither"),
-        ({"learner": {"name": "uob-reps", "eta": "x"}}, "learner: .* check the types"),
         ({"learner": {"name": "uob-reps", "delta": 2.0}}, "learner.delta: 2.0"),
         ({"losses": {"name": "stochastic", "means": "x"}}, "losses.means: 'x' is none of"),
         ({"losses": {"name": "stochastic", "means": "natural"}}, "has no natural loss"),
@@ -146,6 +145,70 @@ def test_refusals(change: dict[str, Any], message: str) -> None:
 def test_values_that_the_constructors_refuse(change: dict[str, Any], message: str) -> None:
     with pytest.raises(am.InvalidInput, match=message):
         build(one_run(**change))
+
+
+FOUR = {"name": "grid", "width": 2, "height": 2, "horizon": 3}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"learner": {"name": "uob-reps", "eta_scale": ".5"}},
+            "learner.eta_scale: '.5' is not a n",
+        ),
+        ({"learner": {"name": "uob-reps", "eta": True}}, "learner.eta: True is not a number"),
+        ({"learner": {"name": "uob-reps", "eta": None}}, "learner.eta: None is not a number"),
+        ({"learner": {"name": "uob-reps", "eta": [1, 2]}}, r"learner.eta: \[1, 2\] is not a num"),
+        ({"learner": {"name": "uob-reps", "eta": ["a"]}}, r"learner.eta: \['a'\] is not a numb"),
+        ({"learner": {"name": "uob-reps", "preset": 3}}, "learner.preset: 3 is not a text"),
+        ({"learner": {"name": "fpop", "fresh": "no"}}, "learner.fresh: 'no' is neither true nor"),
+        (
+            {"learner": {"name": "ucrl2-window", "window": 2.5}},
+            "learner.window: 2.5 is not a whole",
+        ),
+        ({"mdp": FOUR | {"pooled": "false"}}, "mdp.pooled: 'false' .*; write true or false"),
+        ({"mdp": FOUR | {"pooled": 1}}, "mdp.pooled: 1 is neither true nor false"),
+        ({"mdp": FOUR | {"width": "2"}}, "mdp.width: '2' is not a whole number"),
+        ({"mdp": {"name": "random", "n_actions": 2, "layer_sizes": 7}}, "sizes: 7 is not a list"),
+        (
+            {"mdp": {"name": "random", "n_actions": 2, "layer_sizes": [1, "2", 1]}},
+            r"mdp.layer_sizes\[1\]: '2' is not a whole number",
+        ),
+        ({"losses": {"name": "majority", "noisy": "False"}}, "losses.noisy: 'False' is neither"),
+        ({"losses": {"name": "majority", "seed": "x"}}, "losses.seed: 'x' is not a whole number"),
+        ({"losses": {"name": "stochastic", "means": 3}}, "losses.means: 3 is not a text"),
+    ],
+)
+def test_values_of_the_wrong_kind(change: dict[str, Any], message: str) -> None:
+    """Refused when the spec is made: Python takes the text "false" for true."""
+    with pytest.raises(am.InvalidInput, match=message) as caught:
+        one_run(**change)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("what", "table"), [("learner", LEARNERS), ("mdp", MDPS), ("losses", LOSSES)]
+)
+def test_the_kind_of_every_parameter_is_known(what: str, table: dict[str, Maker]) -> None:
+    for name, maker in table.items():
+        good = MDP_EXAMPLES.get(name, LOSS_EXAMPLES.get(name, {}))
+        for key in maker.known:
+            with pytest.raises(am.InvalidInput, match=rf"{what}\.{key}: {{}} is "):
+                check_parameters(maker, name, {**good, key: {}}, what)
+
+
+def test_a_constructor_without_annotations_is_still_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def made(layout, *, steps, fast=False):  # type: ignore[no-untyped-def]
+        return range(steps)
+
+    monkeypatch.setitem(LEARNERS, "uniform", Maker(made))
+    with pytest.raises(am.InvalidInput, match=r"learner: .* check the types of its parameters"):
+        build(one_run(learner={"name": "uniform", "steps": "3"}))
+    with pytest.raises(am.InvalidInput, match=r"learner.fast: 'no' is neither true nor false"):
+        one_run(learner={"name": "uniform", "steps": 3, "fast": "no"})
 
 
 def test_a_spec_is_frozen() -> None:

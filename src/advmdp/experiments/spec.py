@@ -80,17 +80,16 @@ class Part(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_name(cls, data: Any) -> Any:
+    def _known(cls, data: Any) -> Any:
         data = {"name": data} if isinstance(data, str) else data
         if not isinstance(data, Mapping):
             return data
-        return {key: _as_list(value) if key in LISTS else value for key, value in data.items()}
-
-    @model_validator(mode="after")
-    def _known(self) -> Self:
-        maker = find(self.table, self.name, self.what)
-        check_parameters(maker, self.name, self.parameters, self.what)
-        return self
+        read = {key: _as_list(value) if key in LISTS else value for key, value in data.items()}
+        name = read.get("name")
+        if isinstance(name, str):
+            given = {key: value for key, value in read.items() if key != "name"}
+            check_parameters(find(cls.table, name, cls.what), name, given, cls.what)
+        return read
 
     @property
     def parameters(self) -> dict[str, Value]:
