@@ -26,6 +26,14 @@ def test_run_by_flags_and_by_file(tmp_path, capsys) -> None:  # type: ignore[no-
         assert "1 of 1 runs are in the store already" in capsys.readouterr().out
 
 
+def test_the_largest_seed_can_be_listed(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    store, seed = str(tmp_path / "store"), 2**63 - 1
+    flags = ["--seed", str(seed), "--episodes", "10", "--store", store, "--quiet"]
+    assert main(["run", "uniform", *flags]) == 0
+    assert main(["ls", store]) == 0
+    assert Store(store).runs()["seed"].to_list() == [seed]
+
+
 def test_compare_multiplies_flags(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
     store = tmp_path / "store"
     arguments = ["compare", "uob-reps", "exp3-ix", "--episodes", "50,100", "-r", "2"]
@@ -84,6 +92,7 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
         (["run", "--layers", "1,x"], "--layers: '1,x' is not a list"),
         (["run", "--mdp", "deep-sea"], "mdp.depth: 'deep-sea' needs it"),
         (["run", "--episodes", "0"], "--episodes: 0"),
+        (["run", "--seed", "9223372036854775808"], "--seed: 9223372036854775808: input should be"),
         (["run", "--set", "eta=2"], "--set: 'eta=2' is not of the form PART.KEY=VALUE"),
         (["run", "--set", "learner.delta=2"], "learner.delta: 2"),
         (["run", "--set", "learner.eta_scale=.5"], "learner.eta_scale: '.5' is not a number"),

@@ -120,6 +120,8 @@ def test_the_hash_is_of_the_content() -> None:
         ({"n_episodes": "10"}, r"n_episodes: '10': "),
         ({"n_episodes": True}, r"n_episodes: True: "),
         ({"seed": -1}, r"seed: -1: "),
+        ({"seed": 2**63}, r"seed: 9223372036854775808: input should be less than 922337203685477"),
+        ({"replicate": 2**63}, r"replicate: 9223372036854775808: input should be less than 9223"),
         ({"checkpoints": [0]}, r"checkpoints: give whole numbers of at least 1"),
         ({"checkpoints": []}, r"checkpoints: "),
         ({"learner": 3}, r"learner: 3: "),
@@ -286,6 +288,7 @@ def test_sweep_without_repetition_and_with_refusals() -> None:
         ({"replicates": 0}, "replicates: 0"),
         ({"replicate": 1}, "replicate: no such key; did you mean 'replicates'"),
         ({"learner": 3}, "learner"),
+        ({"seed": 2**63}, "seed: 9223372036854775808: input should be less than"),
     ]:
         with pytest.raises(am.InvalidInput, match=message):
             SweepSpec(**good | change)

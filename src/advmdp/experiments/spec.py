@@ -52,9 +52,11 @@ from advmdp.learners.tuning import MAX_EPISODES
 from advmdp.store.identity import Identity
 
 SPEC_VERSION = 1  # part of the hash: raise it when the same spec would give other numbers
+BEYOND_COLUMNS = 2**63  # the frames of a store keep whole numbers in 64 bits, with a sign
 
 Scalar = bool | int | float | str
 Value = Scalar | tuple[int | float, ...]
+Count = Annotated[int, Field(ge=0, lt=BEYOND_COLUMNS, strict=True)]
 
 
 class Frozen(BaseModel):
@@ -137,8 +139,8 @@ class RunSpec(Frozen):
     mdp: MDPPart
     losses: LossesPart
     n_episodes: Annotated[int, Field(ge=1, lt=MAX_EPISODES, strict=True)]
-    seed: Annotated[int, Field(ge=0, strict=True)] = 0
-    replicate: Annotated[int, Field(ge=0, strict=True)] = 0
+    seed: Count = 0
+    replicate: Count = 0
     checkpoints: Annotated[int, Field(ge=1, strict=True)] | tuple[int, ...] = 12
     rewards: Annotated[RewardsPart | None, Field(validate_default=True)] = None
 

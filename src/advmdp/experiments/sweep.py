@@ -28,7 +28,7 @@ from pydantic import Field, field_validator
 
 from advmdp.experiments.catalogue import LISTS
 from advmdp.experiments.rewards_part import RewardsPart
-from advmdp.experiments.spec import Frozen, RunSpec, mapping_of
+from advmdp.experiments.spec import Count, Frozen, RunSpec, mapping_of
 
 
 class SweepSpec(Frozen):
@@ -44,7 +44,7 @@ class SweepSpec(Frozen):
     losses: tuple[dict[str, Any], ...]
     n_episodes: tuple[int, ...]
     replicates: Annotated[int, Field(ge=1, strict=True)] = 1
-    seed: Annotated[int, Field(ge=0, strict=True)] = 0
+    seed: Count = 0
     checkpoints: int | tuple[int, ...] = 12
     rewards: RewardsPart | None = None
 
