@@ -141,6 +141,14 @@ def test_refusals(change: dict[str, Any], message: str) -> None:
         ({"losses": {"name": "stochastic", "means": "x"}}, "losses.means: 'x' is none of"),
         ({"losses": {"name": "stochastic", "means": "natural"}}, "has no natural loss"),
         ({"losses": {"name": "stochastic", "means": "gap", "gap": 0.7}}, "gap: 0.7 is above"),
+        (
+            {"losses": {"name": "majority", "gap": 0.1}},
+            "gap: has no effect with means='uniform'; s",
+        ),
+        (
+            {"losses": {"name": "corrupted", "n_corrupted": 1, "means": "natural", "gap": 0.2}},
+            "losses.gap: has no effect with means='natural'; set means='gap' or means='place'",
+        ),
         ({"checkpoints": [301]}, "checkpoints: give whole numbers between 1 and 300"),
     ],
 )
@@ -250,6 +258,11 @@ def test_gap_means() -> None:
     losses = build(one_run(losses={"name": "stochastic", "means": "gap", "gap": 0.1})).losses
     table = np.asarray(losses.mean).reshape(-1, 2)  # type: ignore[attr-defined]
     assert np.allclose(np.sort(table, axis=1), [0.4, 0.5])
+    usual, written = (
+        build(one_run(losses={"name": "stochastic", "means": "gap", **gap})).losses
+        for gap in ({}, {"gap": 0.2})
+    )
+    assert np.array_equal(usual.mean, written.mean)  # type: ignore[attr-defined]
 
 
 def test_sweeps_multiply() -> None:
