@@ -101,6 +101,10 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
         (["sweep", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["compare", "uniform", "--engine", "cloud"], "--engine: there is no 'cloud'"),
         (["compare", "uniform", "--episodes", "1,x"], "--episodes: '1,x' is not a list"),
+        (
+            ["compare", "uob-reps", "--set", "learner.eta_scale=[]"],
+            "learner.eta_scale: the list is empty; give at least one value",
+        ),
         (["export", "x.csv"], "export: choose one of --csv and --parquet"),
     ],
 )

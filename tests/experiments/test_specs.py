@@ -124,6 +124,7 @@ def test_the_hash_is_of_the_content() -> None:
         ({"replicate": 2**63}, r"replicate: 9223372036854775808: input should be less than 9223"),
         ({"checkpoints": [0]}, r"checkpoints: give whole numbers of at least 1"),
         ({"checkpoints": []}, r"checkpoints: "),
+        ({"checkpoints": [True]}, r"checkpoints.*: \[True\]: "),
         ({"learner": 3}, r"learner: 3: "),
     ],
 )
@@ -302,6 +303,15 @@ def test_sweep_without_repetition_and_with_refusals() -> None:
         ({"replicate": 1}, "replicate: no such key; did you mean 'replicates'"),
         ({"learner": 3}, "learner"),
         ({"seed": 2**63}, "seed: 9223372036854775808: input should be less than"),
+        ({"n_episodes": True}, "n_episodes.0: True: input should be a valid integer"),
+        ({"n_episodes": [10, "20"]}, "n_episodes.1: '20': input should be a valid integer"),
+        ({"checkpoints": True}, "checkpoints.*: True: "),
+        ({"n_episodes": []}, "n_episodes: the list is empty; give at least one value"),
+        ({"learner": []}, "learner: the list is empty"),
+        ({"mdp": []}, "mdp: the list is empty"),
+        ({"losses": {"name": []}}, "losses.name: the list is empty"),
+        ({"learner": {"name": "uob-reps", "eta_scale": []}}, "learner.eta_scale: the list is empt"),
+        ({"mdp": {**MDP_EXAMPLES["random"], "name": "random", "layer_sizes": []}}, "layer_sizes: "),
     ]:
         with pytest.raises(am.InvalidInput, match=message):
             SweepSpec(**good | change)

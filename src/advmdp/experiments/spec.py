@@ -56,6 +56,8 @@ BEYOND_COLUMNS = 2**63  # the frames of a store keep whole numbers in 64 bits, w
 
 Scalar = bool | int | float | str
 Value = Scalar | tuple[int | float, ...]
+Whole = Annotated[int, Field(strict=True)]
+Checkpoints = Annotated[int, Field(ge=1, strict=True)] | tuple[Whole, ...]
 Count = Annotated[int, Field(ge=0, lt=BEYOND_COLUMNS, strict=True)]
 
 
@@ -141,7 +143,7 @@ class RunSpec(Frozen):
     n_episodes: Annotated[int, Field(ge=1, lt=MAX_EPISODES, strict=True)]
     seed: Count = 0
     replicate: Count = 0
-    checkpoints: Annotated[int, Field(ge=1, strict=True)] | tuple[int, ...] = 12
+    checkpoints: Checkpoints = 12
     rewards: Annotated[RewardsPart | None, Field(validate_default=True)] = None
 
     @field_validator("rewards")
