@@ -88,7 +88,10 @@ class Part(BaseModel):
         data = {"name": data} if isinstance(data, str) else data
         if not isinstance(data, Mapping):
             return data
-        read = {key: _as_list(value) if key in LISTS else value for key, value in data.items()}
+        read = {
+            key: _as_list(value, f"{cls.what}.{key}") if key in LISTS else value
+            for key, value in data.items()
+        }
         name = read.get("name")
         if isinstance(name, str):
             given = {key: value for key, value in read.items() if key != "name"}
@@ -235,14 +238,14 @@ def mapping_of(text: str, parse: Any, form: str) -> dict[str, Any]:
     return data
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: Any, place: str) -> Any:
     """Lists may be written as text: "1,3,3,1"."""
     if not isinstance(value, str):
         return value
     try:
         return [int(part) for part in value.split(",")]
     except ValueError:
-        raise InvalidInput(f"layer_sizes: {value!r} is not a list such as 1,3,3,1") from None
+        raise InvalidInput(f"{place}: {value!r} is not a list such as 1,3,3,1") from None
 
 
 def _plain(value: Value) -> str:
