@@ -154,6 +154,7 @@ def test_a_bad_value_is_one_line_that_names_the_option(
     assert errors.count("\n") == 1
     assert option in errors
     assert output == ""  # refused before anything was begun
+    assert sorted(map(str, Path().iterdir())) == ["a_file", "a_folder.png"]
 
 
 def test_a_refusal_reaches_the_shell() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import tomli_w
 
 from advmdp.cli import main
 from advmdp.experiments.spec import RunSpec
@@ -24,6 +25,14 @@ def test_run_by_flags_and_by_file(tmp_path, capsys) -> None:  # type: ignore[no-
         (tmp_path / name).write_text(text)
         assert main(["run", "--spec", str(tmp_path / name), "--store", store]) == 0
         assert "1 of 1 runs are in the store already" in capsys.readouterr().out
+
+
+def test_the_largest_seed_can_be_listed(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    store, seed = str(tmp_path / "store"), 2**63 - 1
+    flags = ["--seed", str(seed), "--episodes", "10", "--store", store, "--quiet"]
+    assert main(["run", "uniform", *flags]) == 0
+    assert main(["ls", store]) == 0
+    assert Store(store).runs()["seed"].to_list() == [seed]
 
 
 def test_compare_multiplies_flags(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
@@ -82,14 +91,25 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
         (["ls", "nowhere"], "--store: nowhere is not a store"),
         (["run", "uob-rep"], "learner: there is no 'uob-rep'; did you mean 'uob-reps'?"),
         (["run", "--layers", "1,x"], "--layers: '1,x' is not a list"),
+        (["run", "--layers", ""], "--layers: '' is not a list"),
+        (["compare", "uniform", "--layers", ""], "--layers: '' is not a list"),
         (["run", "--mdp", "deep-sea"], "mdp.depth: 'deep-sea' needs it"),
         (["run", "--episodes", "0"], "--episodes: 0"),
+        (["run", "--seed", "9223372036854775808"], "--seed: 9223372036854775808: input should be"),
         (["run", "--set", "eta=2"], "--set: 'eta=2' is not of the form PART.KEY=VALUE"),
+        (["run", "--set", "losses.seed=-1"], "losses.seed: -1 is not a whole number"),
+        (["verify", "--dry-run", "--engine", "cloud", "-o", "new/x.html"], "--engine: there is no"),
         (["run", "--set", "learner.delta=2"], "learner.delta: 2"),
+        (["run", "--set", "learner.eta_scale=.5"], "learner.eta_scale: '.5' is not a number"),
+        (["compare", "uniform", "--set", "losses.noisy=no"], "losses.noisy: 'no' is neither true"),
         (["run", "--spec", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["sweep", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["compare", "uniform", "--engine", "cloud"], "--engine: there is no 'cloud'"),
         (["compare", "uniform", "--episodes", "1,x"], "--episodes: '1,x' is not a list"),
+        (
+            ["compare", "uob-reps", "--set", "learner.eta_scale=[]"],
+            "learner.eta_scale: the list is empty; give at least one value",
+        ),
         (["export", "x.csv"], "export: choose one of --csv and --parquet"),
     ],
 )
@@ -102,6 +122,55 @@ def test_refusals_leave_nothing_behind(  # type: ignore[no-untyped-def]
     assert errors.startswith(f"error: {message}")
     assert errors.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["run", "--spec"], ["sweep"]], ids=["run", "sweep"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_episodes": 0}, "n_episodes: 0: "),
+        ({"seed": -1}, "seed: -1: "),
+        ({"rewards": 3}, "rewards: 3: "),
+        ({"mdp": {"name": "random", "layer_sizes": [1, 1], "n_actions": 0}}, "mdp.n_actions: 0 is"),
+        ({"mdp": {"name": "random", "layer_sizes": "1,x"}}, "mdp.layer_sizes: '1,x' is not a list"),
+        ({"checkpoints": [301]}, "checkpoints: give whole numbers"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_of_the_file(  # type: ignore[no-untyped-def]
+    command, change, message, tmp_path, monkeypatch, capsys
+) -> None:
+    """Not of options, which have nothing to do with it."""
+    monkeypatch.chdir(tmp_path)
+    content = one_run().data() | change
+    del content["replicate"]
+    Path("bad.toml").write_text(tomli_w.dumps(content))
+    assert main([*command, "bad.toml"]) == 2
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"error: bad.toml: {message}")
+    assert errors.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [tmp_path / "bad.toml"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["exp3-ix"], "the learner"),
+        (["--episodes", "7777"], "--episodes"),
+        (["--seed", "0"], "--seed"),  # also where it would change nothing
+        (["--mdp", "random"], "--mdp"),
+        (["--layers", "1,1"], "--layers"),
+        (["--actions", "2"], "--actions"),
+        (["--losses", "majority"], "--losses"),
+        (["--rewards", "0,1"], "--rewards"),
+        (["--set", "learner.eta_scale=2"], "--set"),
+    ],
+)
+def test_nothing_stands_beside_a_file(given, told, tmp_path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    Path("a.toml").write_text(one_run().to_toml())
+    assert main(["run", "--spec", "a.toml", *given]) == 2
+    assert capsys.readouterr().err == f"error: --spec: give the file alone; {told} is in it\n"
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.toml"]
 
 
 def test_a_run_that_fails_is_noted_and_tried_again(tmp_path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -131,6 +131,12 @@ def test_options_go_to_the_environment() -> None:
     assert layout == am.gym.from_gymnasium(env, 6).layout
 
 
+def test_a_table_that_is_kept_does_not_hide_a_wrong_kind() -> None:
+    assert one_run(mdp={**LAKE, "is_slippery": True})
+    with pytest.raises(am.InvalidInput, match=r"mdp.is_slippery: 1 is neither true nor false"):
+        one_run(mdp={**LAKE, "is_slippery": 1})
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -139,6 +145,7 @@ def test_options_go_to_the_environment() -> None:
         ({"horizont": 3}, "mdp.id: 'FrozenLake-v1': .*horizont"),
         ({"horizon": 0}, "mdp.horizon: 0 is not a whole number"),
         ({"start": 77}, "mdp.start: 77 is not one of the places"),
+        ({"is_slippery": "False"}, "mdp.is_slippery: 'False' is neither true nor false; write"),
     ],
 )
 def test_worlds_that_gymnasium_does_not_have(change: dict[str, Any], message: str) -> None:

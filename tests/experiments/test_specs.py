@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import advmdp as am
 from advmdp.experiments.build import build
-from advmdp.experiments.catalogue import LEARNERS, LOSSES, MDPS
+from advmdp.experiments.catalogue import LEARNERS, LOSSES, MDPS, Maker, check_parameters
 from advmdp.experiments.spec import RunSpec
 from advmdp.experiments.sweep import SweepSpec
 from tests.experiments.sweeps import one_run
@@ -120,8 +120,11 @@ def test_the_hash_is_of_the_content() -> None:
         ({"n_episodes": "10"}, r"n_episodes: '10': "),
         ({"n_episodes": True}, r"n_episodes: True: "),
         ({"seed": -1}, r"seed: -1: "),
+        ({"seed": 2**63}, r"seed: 9223372036854775808: input should be less than 922337203685477"),
+        ({"replicate": 2**63}, r"replicate: 9223372036854775808: input should be less than 9223"),
         ({"checkpoints": [0]}, r"checkpoints: give whole numbers of at least 1"),
         ({"checkpoints": []}, r"checkpoints: "),
+        ({"checkpoints": [True]}, r"checkpoints.*: \[True\]: "),
         ({"learner": 3}, r"learner: 3: "),
     ],
 )
@@ -135,17 +138,88 @@ def test_refusals(change: dict[str, Any], message: str) -> None:
     ("change", "message"),
     [
         ({"learner": {"name": "uob-reps", "preset": "x"}}, "learner.preset: 'x' is neither"),
-        ({"learner": {"name": "uob-reps", "eta": "x"}}, "learner: .* check the types"),
         ({"learner": {"name": "uob-reps", "delta": 2.0}}, "learner.delta: 2.0"),
         ({"losses": {"name": "stochastic", "means": "x"}}, "losses.means: 'x' is none of"),
         ({"losses": {"name": "stochastic", "means": "natural"}}, "has no natural loss"),
         ({"losses": {"name": "stochastic", "means": "gap", "gap": 0.7}}, "gap: 0.7 is above"),
+        (
+            {"losses": {"name": "majority", "gap": 0.1}},
+            "gap: has no effect with means='uniform'; s",
+        ),
+        (
+            {"losses": {"name": "corrupted", "n_corrupted": 1, "means": "natural", "gap": 0.2}},
+            "losses.gap: has no effect with means='natural'; set means='gap' or means='place'",
+        ),
         ({"checkpoints": [301]}, "checkpoints: give whole numbers between 1 and 300"),
     ],
 )
 def test_values_that_the_constructors_refuse(change: dict[str, Any], message: str) -> None:
     with pytest.raises(am.InvalidInput, match=message):
         build(one_run(**change))
+
+
+FOUR = {"name": "grid", "width": 2, "height": 2, "horizon": 3}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"learner": {"name": "uob-reps", "eta_scale": ".5"}},
+            "learner.eta_scale: '.5' is not a n",
+        ),
+        ({"learner": {"name": "uob-reps", "eta": True}}, "learner.eta: True is not a number"),
+        ({"learner": {"name": "uob-reps", "eta": None}}, "learner.eta: None is not a number"),
+        ({"learner": {"name": "uob-reps", "eta": [1, 2]}}, r"learner.eta: \[1, 2\] is not a num"),
+        ({"learner": {"name": "uob-reps", "eta": ["a"]}}, r"learner.eta: \['a'\] is not a numb"),
+        ({"learner": {"name": "uob-reps", "preset": 3}}, "learner.preset: 3 is not a text"),
+        ({"learner": {"name": "fpop", "fresh": "no"}}, "learner.fresh: 'no' is neither true nor"),
+        (
+            {"learner": {"name": "ucrl2-window", "window": 2.5}},
+            "learner.window: 2.5 is not a whole",
+        ),
+        ({"mdp": FOUR | {"pooled": "false"}}, "mdp.pooled: 'false' .*; write true or false"),
+        ({"mdp": FOUR | {"pooled": 1}}, "mdp.pooled: 1 is neither true nor false"),
+        ({"mdp": FOUR | {"width": "2"}}, "mdp.width: '2' is not a whole number"),
+        ({"mdp": {"name": "random", "n_actions": 2, "layer_sizes": 7}}, "sizes: 7 is not a list"),
+        (
+            {"mdp": {"name": "random", "n_actions": 2, "layer_sizes": [1, "2", 1]}},
+            r"mdp.layer_sizes\[1\]: '2' is not a whole number",
+        ),
+        ({"losses": {"name": "majority", "noisy": "False"}}, "losses.noisy: 'False' is neither"),
+        ({"losses": {"name": "majority", "seed": "x"}}, "losses.seed: 'x' is not a whole number"),
+        ({"losses": {"name": "stochastic", "means": 3}}, "losses.means: 3 is not a text"),
+    ],
+)
+def test_values_of_the_wrong_kind(change: dict[str, Any], message: str) -> None:
+    """Refused when the spec is made: Python takes the text "false" for true."""
+    with pytest.raises(am.InvalidInput, match=message) as caught:
+        one_run(**change)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("what", "table"), [("learner", LEARNERS), ("mdp", MDPS), ("losses", LOSSES)]
+)
+def test_the_kind_of_every_parameter_is_known(what: str, table: dict[str, Maker]) -> None:
+    for name, maker in table.items():
+        good = MDP_EXAMPLES.get(name, LOSS_EXAMPLES.get(name, {}))
+        for key in maker.known:
+            with pytest.raises(am.InvalidInput, match=rf"{what}\.{key}: {{}} is "):
+                check_parameters(maker, name, {**good, key: {}}, what)
+
+
+def test_a_constructor_without_annotations_is_still_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def made(layout, *, steps, fast=False):  # type: ignore[no-untyped-def]
+        return range(steps)
+
+    monkeypatch.setitem(LEARNERS, "uniform", Maker(made))
+    with pytest.raises(am.InvalidInput, match=r"learner: .* check the types of its parameters"):
+        build(one_run(learner={"name": "uniform", "steps": "3"}))
+    with pytest.raises(am.InvalidInput, match=r"learner.fast: 'no' is neither true nor false"):
+        one_run(learner={"name": "uniform", "steps": 3, "fast": "no"})
 
 
 def test_a_spec_is_frozen() -> None:
@@ -185,6 +259,11 @@ def test_gap_means() -> None:
     losses = build(one_run(losses={"name": "stochastic", "means": "gap", "gap": 0.1})).losses
     table = np.asarray(losses.mean).reshape(-1, 2)  # type: ignore[attr-defined]
     assert np.allclose(np.sort(table, axis=1), [0.4, 0.5])
+    usual, written = (
+        build(one_run(losses={"name": "stochastic", "means": "gap", **gap})).losses
+        for gap in ({}, {"gap": 0.2})
+    )
+    assert np.array_equal(usual.mean, written.mean)  # type: ignore[attr-defined]
 
 
 def test_sweeps_multiply() -> None:
@@ -223,6 +302,16 @@ def test_sweep_without_repetition_and_with_refusals() -> None:
         ({"replicates": 0}, "replicates: 0"),
         ({"replicate": 1}, "replicate: no such key; did you mean 'replicates'"),
         ({"learner": 3}, "learner"),
+        ({"seed": 2**63}, "seed: 9223372036854775808: input should be less than"),
+        ({"n_episodes": True}, "n_episodes.0: True: input should be a valid integer"),
+        ({"n_episodes": [10, "20"]}, "n_episodes.1: '20': input should be a valid integer"),
+        ({"checkpoints": True}, "checkpoints.*: True: "),
+        ({"n_episodes": []}, "n_episodes: the list is empty; give at least one value"),
+        ({"learner": []}, "learner: the list is empty"),
+        ({"mdp": []}, "mdp: the list is empty"),
+        ({"losses": {"name": []}}, "losses.name: the list is empty"),
+        ({"learner": {"name": "uob-reps", "eta_scale": []}}, "learner.eta_scale: the list is empt"),
+        ({"mdp": {**MDP_EXAMPLES["random"], "name": "random", "layer_sizes": []}}, "layer_sizes: "),
     ]:
         with pytest.raises(am.InvalidInput, match=message):
             SweepSpec(**good | change)

@@ -11,7 +11,9 @@ import pytest
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout, Table
 from advmdp.seeds import seed_words
+from advmdp.steps.confidence import KnownTransition
 from advmdp.world.mdp import LayeredMDP
+from advmdp.world.time_expand import time_expand
 
 LAYOUT = Layout(layer_sizes=(1, 2, 2, 1), n_actions=2)
 
@@ -73,7 +75,7 @@ BAD_TRANSITIONS: list[tuple[Any, str]] = [
     (
         spoiled(1, (1, 0, 1), 0.7),
         "transitions: probabilities sum to 0.95 at layer 1, state 1, action 0; "
-        "divide the row by its sum",
+        "divide the row by its sum, in float64",
     ),
     (
         spoiled(1, (0, 1, 0), -0.25),
@@ -95,6 +97,25 @@ def test_a_bad_transition_is_refused_in_one_line_with_its_place(table: Any, mess
     with pytest.raises(InvalidInput, match="^" + re.escape(message)) as caught:
         LayeredMDP(LAYOUT, table)
     assert "\n" not in str(caught.value)
+
+
+def test_rows_of_short_floats_are_refused_with_a_remedy_that_helps() -> None:
+    """Rows that sum to one in float32 miss it by more than is divided out."""
+    layout = Layout((1, 7, 1), 2)
+    short = np.random.default_rng(0).dirichlet(np.ones(7), (1, 2)).astype(np.float32)
+    short /= short.sum(axis=-1, keepdims=True)
+    end = np.ones((7, 2, 1))
+    with pytest.raises(InvalidInput, match=r"divide the row by its sum, in float64$"):
+        LayeredMDP(layout, [short, end])
+    with pytest.raises(InvalidInput, match=r"sum to one, in float64$"):
+        KnownTransition(layout, [short, end])
+    with pytest.raises(InvalidInput, match=r"start: .* divide by the sum, in float64$"):
+        time_expand(np.full((7, 2, 7), 1 / 7), 3, start=short[0, 0])
+    long = short.astype(np.float64)
+    long /= long.sum(axis=-1, keepdims=True)
+    LayeredMDP(layout, [long, end])
+    KnownTransition(layout, [long, end])
+    time_expand(np.full((7, 2, 7), 1 / 7), 3, start=long[0, 0])
 
 
 def test_mass_outside_the_support_and_other_bad_arguments_are_refused() -> None:

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AdvMDPError as problem:
         return _refuse(with_option_names(str(problem)))
     except MemoryError:
-        return _refuse("not enough memory; use fewer states in --layers or fewer --actions")
+        return _refuse("not enough memory; use fewer states or fewer actions")
     except Exception as problem:
         # Typer's own complaints ("No such option: ...") share no public base class across the
         # versions supported, but all can say what is wrong.  Anything else is a bug: let it show.

@@ -93,9 +93,9 @@ def _demo(
     from advmdp.reports.regret_plot import checked_figure_path, plot_regret
 
     console = Console(highlight=False)
-    output = checked_figure_path(output, "output")
     mdp, losses, adverse = _demo_world(episodes, layer_sizes, actions, seed)
     learner = advmdp.UOBREPS(mdp.layout, n_episodes=episodes, **tuning)
+    output = checked_figure_path(output, "output")  # last, for it makes missing folders
     world = f"Layers of {', '.join(map(str, layer_sizes))} states, {actions} actions"
     if not quiet:
         console.print(

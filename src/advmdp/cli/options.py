@@ -115,7 +115,8 @@ def world_parts(
         "learner": {},
     }
     if mdp == "random" or layers is not None:
-        parts["mdp"]["layer_sizes"] = list(layer_sizes_of(layers or DEFAULT_LAYERS))
+        text = DEFAULT_LAYERS if layers is None else layers
+        parts["mdp"]["layer_sizes"] = list(layer_sizes_of(text))
     if mdp == "random" or actions is not None:
         parts["mdp"]["n_actions"] = DEFAULT_ACTIONS if actions is None else actions
     for item in sets or ():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from advmdp.store import Store
 
 
+IN_A_SPEC = ("learner", "mdp", "layers", "actions", "losses", "episodes", "seed", "rewards", "sets")
+
+
 def run(
+    context: typer.Context,
     learner: Annotated[str, typer.Argument(help="Name of a learner.")] = "uob-reps",
     mdp: opt.MDPOption = "random",
     layers: opt.LayersOption = None,
@@ -44,15 +49,17 @@ def run(
     from advmdp.experiments.spec import RunSpec
 
     if spec is not None:
+        _refuse_beside_a_file(context)
         text = _text_of(spec)
-        one = RunSpec.from_json(text) if spec.suffix == ".json" else RunSpec.from_toml(text)
+        with _said_of(spec):
+            one = RunSpec.from_json(text) if spec.suffix == ".json" else RunSpec.from_toml(text)
     else:
         parts = opt.world_parts(mdp, layers, actions, losses, sets)
         parts["learner"]["name"] = learner
         told = {"rewards": opt.rewards_of(rewards)}
         one = RunSpec(**parts, n_episodes=episodes, seed=seed, **told)  # type: ignore[arg-type]
     saving = Saving(save_seconds, save_episodes)
-    _play([one], store, lambda there: InlineEngine(there, saving), quiet, as_json)
+    _play([one], store, lambda there: InlineEngine(there, saving), quiet, as_json, spec)
 
 
 def compare(
@@ -100,9 +107,11 @@ def sweep(
     """Play all runs of a sweep that the store does not have yet."""
     from advmdp.experiments.sweep import SweepSpec
 
-    runs = SweepSpec.from_toml(_text_of(file)).runs()
+    text = _text_of(file)
+    with _said_of(file):
+        runs = SweepSpec.from_toml(text).runs()
     where = engine_maker(engine, workers, address, save_seconds, save_episodes)
-    _play(runs, store, where, quiet, as_json)
+    _play(runs, store, where, quiet, as_json, file)
 
 
 MOST_TABLES = 8  # on a screen; the report has them all
@@ -110,8 +119,14 @@ MakeEngine = Callable[[Path], "Engine"]
 
 
 def _play(
-    runs: Sequence[RunSpec], store_path: Path, where: MakeEngine, quiet: bool, as_json: bool
+    runs: Sequence[RunSpec],
+    store_path: Path,
+    where: MakeEngine,
+    quiet: bool,
+    as_json: bool,
+    file: Path | None = None,
 ) -> None:
+    """Play runs into a store; ``file`` is where their specs were read, if that was a file."""
     from advmdp.experiments.runner import run_all
     from advmdp.experiments.sweep import one_of_each_kind
     from advmdp.reports.sweep_progress import following
@@ -120,7 +135,8 @@ def _play(
 
     engine = where(store_path)
     try:
-        engine.check(one_of_each_kind(runs))  # before anything is created
+        with _said_of(file):
+            engine.check(one_of_each_kind(runs))  # before anything is created
         store = Store(store_path, create=True)
     except BaseException:
         engine.close()
@@ -176,6 +192,7 @@ def engine_maker(
     save_episodes: int | None = None,
 ) -> MakeEngine:
     """The engine of this name for a store; what it lacks is said before anything is made."""
+    check_engine(name)
     from advmdp.experiments.engines import LocalEngine
     from advmdp.experiments.execute import Saving
 
@@ -188,19 +205,41 @@ def engine_maker(
 
         check_ray()
         return lambda store: RayEngine(store, address, workers, saving)
-    if name == "cuda":
-        from advmdp.batch.card import require_gpu
-        from advmdp.experiments.cuda_engine import CudaEngine
+    from advmdp.batch.card import require_gpu
+    from advmdp.experiments.cuda_engine import CudaEngine
 
-        require_gpu()
-        return lambda store: CudaEngine(store, saving)
-    raise InvalidInput(f"--engine: there is no {name!r}; choose local, ray or cuda")
+    require_gpu()
+    return lambda store: CudaEngine(store, saving)
+
+
+def check_engine(name: str) -> None:
+    """Refuse an engine that there is not; whether this machine has it is another question."""
+    if name not in ("local", "ray", "cuda"):
+        raise InvalidInput(f"--engine: there is no {name!r}; choose local, ray or cuda")
 
 
 def _same_command() -> str:
     import shlex
 
     return shlex.join(["advmdp", *sys.argv[1:]])
+
+
+def _refuse_beside_a_file(context: typer.Context) -> None:
+    """A file has the whole spec: what is given beside it would have no effect."""
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in IN_A_SPEC and source is not None and source.name == "COMMANDLINE":
+            told = option.opts[0] if option.param_type_name == "option" else f"the {option.name}"
+            raise InvalidInput(f"--spec: give the file alone; {told} is in it")
+
+
+@contextmanager
+def _said_of(file: Path | None) -> Iterator[None]:
+    """Put the name of a file before what is wrong in it, which no option sets."""
+    try:
+        yield
+    except InvalidInput as problem:
+        raise (problem if file is None else InvalidInput(f"{file}: {problem}")) from None
 
 
 def _text_of(path: Path) -> str:

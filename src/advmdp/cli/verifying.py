@@ -46,12 +46,14 @@ def verify(
     enough for a batch go to the GPU and the others to the cores.
     """
     from advmdp.claims.verify import checked_names, n_failures, verify
+    from advmdp.cli.playing import check_engine
     from advmdp.reports.files import checked_path
     from advmdp.reports.sweep_progress import following
     from advmdp.store import Store
     from advmdp.store.log import attach_log, detach_log
 
     names = checked_names(claim or ())
+    check_engine(engine)
     checked_path(output, (".html",), "output")
     n_workers = workers or os.cpu_count() or 1
     if dry_run:

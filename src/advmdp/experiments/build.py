@@ -74,7 +74,8 @@ def _mdp(spec: RunSpec, seed: np.random.SeedSequence) -> LayeredMDP:
 
 def _losses(spec: RunSpec, mdp: LayeredMDP, seed: np.random.SeedSequence) -> LossProcess:
     given = spec.losses.parameters
-    draw = Draw(mdp, generator(given.pop("seed", seed)), spec.n_episodes)
+    rng = _made("losses", generator, given.pop("seed", seed))
+    draw = Draw(mdp, rng, spec.n_episodes)
     process: LossProcess = _made("losses", LOSSES[spec.losses.name].make, draw, **given)
     return process
 

@@ -12,12 +12,14 @@ from typing import Any
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.experiments import gymnasium_worlds, loss_recipes
+from advmdp.experiments.kinds import check_kind, check_kinds
 from advmdp.learners.catalogue import LEARNERS as LEARNER_ENTRIES
 from advmdp.learners.presets import PRACTICAL
 from advmdp.world import families
 
 SUPPLIED = {"layout", "n_episodes", "transitions", "rewards", "draw", "self"}  # by the builder
 LISTS = {"layer_sizes"}  # parameters whose value is a list of numbers
+SEEDED = {"seed": int}
 
 
 @dataclass(frozen=True)
@@ -25,14 +27,15 @@ class Maker:
     """A constructor and the parameters that a spec may give it."""
 
     make: Callable[..., Any]
-    extra: frozenset[str] = field(default_factory=frozenset)
+    extra: Mapping[str, type] = field(default_factory=dict)
+    """Parameters that the builder sees to, and their kinds."""
     rewards: Callable[..., Rewards] | None = None
     """From the parameters to the range of the rewards, where the part itself knows it."""
 
     @cached_property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
         """The constructor's parameters by name."""
-        return inspect.signature(self.make).parameters
+        return inspect.signature(self.make, eval_str=True).parameters
 
     @property
     def known(self) -> list[str]:
@@ -63,7 +66,7 @@ class Maker:
 
 
 LEARNERS = {
-    name: Maker(entry.make, frozenset({"preset"} if name in PRACTICAL else ()))
+    name: Maker(entry.make, {"preset": str} if name in PRACTICAL else {})
     for name, entry in LEARNER_ENTRIES.items()
 }
 MDPS = {
@@ -76,13 +79,13 @@ MDPS = {
     "gymnasium": Maker(gymnasium_worlds.gymnasium_world, rewards=gymnasium_worlds.reward_range),
 }
 LOSSES = {
-    "stochastic": Maker(loss_recipes.stochastic, frozenset({"seed"})),
-    "switching": Maker(loss_recipes.switching, frozenset({"seed"})),
-    "majority": Maker(loss_recipes.majority, frozenset({"seed"})),
-    "turning": Maker(loss_recipes.turning, frozenset({"seed"})),
-    "drifting": Maker(loss_recipes.drifting, frozenset({"seed"})),
-    "corrupted": Maker(loss_recipes.corrupted, frozenset({"seed"})),
-    "adaptive": Maker(loss_recipes.adaptive, frozenset({"seed"})),
+    "stochastic": Maker(loss_recipes.stochastic, SEEDED),
+    "switching": Maker(loss_recipes.switching, SEEDED),
+    "majority": Maker(loss_recipes.majority, SEEDED),
+    "turning": Maker(loss_recipes.turning, SEEDED),
+    "drifting": Maker(loss_recipes.drifting, SEEDED),
+    "corrupted": Maker(loss_recipes.corrupted, SEEDED),
+    "adaptive": Maker(loss_recipes.adaptive, SEEDED),
 }
 
 
@@ -93,15 +96,20 @@ def find(table: Mapping[str, Maker], name: str, what: str) -> Maker:
     return table[name]
 
 
-def check_parameters(maker: Maker, name: str, given: Iterable[str], what: str) -> None:
-    """Refuse unknown parameters, and a part that lacks one it needs."""
-    given = list(given)
+def check_parameters(maker: Maker, name: str, given: Mapping[str, Any], what: str) -> None:
+    """Refuse unknown parameters, a part that lacks one it needs, and values of the wrong kind."""
     for key in given:
         if key not in maker.known and not maker.takes_any:
             raise InvalidInput(f"{what}.{key}: {name!r} has no such key{nearest(key, maker.known)}")
     missing = [key for key in maker.needed if key not in given]
     if missing:
         raise InvalidInput(f"{what}.{missing[0]}: {name!r} needs it; add {missing[0]} = ...")
+    try:
+        check_kinds(given, maker.parameters)
+        for key in given.keys() & maker.extra.keys():
+            check_kind(given[key], maker.extra[key], key)
+    except InvalidInput as problem:
+        raise InvalidInput(f"{what}.{problem}") from None
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

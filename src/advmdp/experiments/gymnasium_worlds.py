@@ -5,12 +5,15 @@ Gymnasium is imported when such a world is asked for, and not before.
 
 from __future__ import annotations
 
+import inspect
 import warnings
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
+from advmdp.experiments.kinds import check_kinds
 from advmdp.world.mdp import LayeredMDP
 
 if TYPE_CHECKING:
@@ -43,7 +46,8 @@ def reward_range(**parameters: Any) -> Rewards:
     return _table(**parameters).rewards
 
 
-@lru_cache(maxsize=8)  # the runs of a sweep ask for the same few again and again
+# The runs of a sweep ask for the same few again and again.  Typed, for 1 is not true in a spec.
+@lru_cache(maxsize=8, typed=True)
 def _table(
     id: str,
     horizon: int,
@@ -71,7 +75,17 @@ def _environment(id: str, options: dict[str, Any]) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions that are out of date: specs name theirs
-            return gymnasium.make(id, **options)
+            made = gymnasium.make(id, **options)
     except (gymnasium.error.Error, TypeError, ValueError) as problem:
         first = (str(problem).splitlines() or ["it cannot be made"])[0]
         raise InvalidInput(f"id: {id!r}: {first}") from None
+    check_kinds(options, _parameters_of(made.unwrapped))
+    return made
+
+
+def _parameters_of(env: Any) -> Mapping[str, inspect.Parameter]:
+    """What the constructor of an environment asks for; nothing where it cannot be read."""
+    try:
+        return inspect.signature(type(env), eval_str=True).parameters
+    except (NameError, TypeError, ValueError):
+        return {}

@@ -26,6 +26,7 @@ from advmdp.world.checks import unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
 
 PERIODS, SHORTEST_PERIOD = 10, 10  # in a run, unless a period is given
+GAP = 0.2  # unless one is given
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Draw:
     rng: np.random.Generator
     n_episodes: int
 
-    def table(self, means: str, gap: float) -> Floats:
+    def table(self, means: str, gap: float | None) -> Floats:
         """Mean losses, a flat vector over pairs."""
         return self._without_opening(self._drawn(means, gap))
 
@@ -49,11 +50,10 @@ class Draw:
             table[self.mdp.layout.layer_rows(0)] = 0.0
         return table
 
-    def _drawn(self, means: str, gap: float) -> Floats:
+    def _drawn(self, means: str, gap: float | None) -> Floats:
         layout = self.mdp.layout
-        if means == "uniform":
-            return self.rng.random(layout.n_rows)
         if means in ("gap", "place"):
+            gap = GAP if gap is None else gap
             if unit_number(gap, "gap") > 0.5:
                 raise InvalidInput(
                     f"gap: {gap} is above 0.5, the mean loss of all that is not best"
@@ -66,13 +66,19 @@ class Draw:
                 sizes, starts = layout.layer_sizes[:-1], layout.layer_start[:-2]
                 table[starts + self.rng.integers(sizes)] -= gap
             return table.ravel()
+        if means not in ("uniform", "natural"):
+            raise InvalidInput(f"means: {means!r} is none of 'uniform', 'gap', 'place', 'natural'")
+        if gap is not None:  # the label would tell of a gap that the losses do not have
+            raise InvalidInput(
+                f"gap: has no effect with means={means!r}; set means='gap' or means='place'"
+            )
         if means == "natural":
             if self.mdp.natural_loss is None:
                 raise InvalidInput(
                     "means: this MDP has no natural loss; use means='uniform' or means='gap'"
                 )
             return layout.flat_pairs(self.mdp.natural_loss, "natural_loss")
-        raise InvalidInput(f"means: {means!r} is none of 'uniform', 'gap', 'place', 'natural'")
+        return self.rng.random(layout.n_rows)
 
     def period(self, period: int | None) -> int:
         """The period given, or a tenth of the run."""
@@ -81,7 +87,7 @@ class Draw:
         return whole_number(period, "period")
 
 
-def stochastic(draw: Draw, means: str = "uniform", gap: float = 0.2) -> losses.Stochastic:
+def stochastic(draw: Draw, means: str = "uniform", gap: float | None = None) -> losses.Stochastic:
     """Coin flips with fixed means."""
     return losses.Stochastic(draw.table(means, gap))
 
@@ -92,7 +98,7 @@ def switching(
     n_tables: int = 2,
     noisy: bool = True,
     means: str = "uniform",
-    gap: float = 0.2,
+    gap: float | None = None,
 ) -> losses.Switching:
     """One random table after the other."""
     tables = [draw.table(means, gap) for _ in range(whole_number(n_tables, "n_tables"))]
@@ -105,7 +111,7 @@ def majority(
     adverse_share: float = 0.3,
     noisy: bool = True,
     means: str = "uniform",
-    gap: float = 0.2,
+    gap: float | None = None,
 ) -> losses.Majority:
     """A random table with stretches in which every preference is reversed."""
     table = draw.table(means, gap)
@@ -119,7 +125,7 @@ def turning(
     parts: int = 4,
     noisy: bool = True,
     means: str = "uniform",
-    gap: float = 0.2,
+    gap: float | None = None,
 ) -> losses.Switching:
     """A random table; in the first ``adverse_parts`` of ``parts`` of the run all is reversed."""
     if not 0 < 2 * whole_number(adverse_parts, "adverse_parts") < whole_number(parts, "parts"):
@@ -136,7 +142,7 @@ def drifting(
     period: int | None = None,
     noisy: bool = True,
     means: str = "uniform",
-    gap: float = 0.2,
+    gap: float | None = None,
 ) -> losses.Drifting:
     """A smooth move between two random tables and back."""
     start, end = (draw.table(means, gap) for _ in range(2))
@@ -144,7 +150,7 @@ def drifting(
 
 
 def corrupted(
-    draw: Draw, n_corrupted: int, means: str = "uniform", gap: float = 0.2
+    draw: Draw, n_corrupted: int, means: str = "uniform", gap: float | None = None
 ) -> losses.Corrupted:
     """Coin flips; in ``n_corrupted`` episodes every preference is reversed."""
     mean = draw.table(means, gap)
@@ -158,7 +164,7 @@ def adaptive(
     memory: float = 0.99,
     noisy: bool = True,
     means: str = "uniform",
-    gap: float = 0.2,
+    gap: float | None = None,
 ) -> losses.Adaptive:
     """What was played much lately gets expensive."""
     if draw.mdp.opening:

@@ -52,9 +52,13 @@ from advmdp.learners.tuning import MAX_EPISODES
 from advmdp.store.identity import Identity
 
 SPEC_VERSION = 1  # part of the hash: raise it when the same spec would give other numbers
+BEYOND_COLUMNS = 2**63  # the frames of a store keep whole numbers in 64 bits, with a sign
 
 Scalar = bool | int | float | str
 Value = Scalar | tuple[int | float, ...]
+Whole = Annotated[int, Field(strict=True)]
+Checkpoints = Annotated[int, Field(ge=1, strict=True)] | tuple[Whole, ...]
+Count = Annotated[int, Field(ge=0, lt=BEYOND_COLUMNS, strict=True)]
 
 
 class Frozen(BaseModel):
@@ -80,17 +84,19 @@ class Part(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_name(cls, data: Any) -> Any:
+    def _known(cls, data: Any) -> Any:
         data = {"name": data} if isinstance(data, str) else data
         if not isinstance(data, Mapping):
             return data
-        return {key: _as_list(value) if key in LISTS else value for key, value in data.items()}
-
-    @model_validator(mode="after")
-    def _known(self) -> Self:
-        maker = find(self.table, self.name, self.what)
-        check_parameters(maker, self.name, self.parameters, self.what)
-        return self
+        read = {
+            key: _as_list(value, f"{cls.what}.{key}") if key in LISTS else value
+            for key, value in data.items()
+        }
+        name = read.get("name")
+        if isinstance(name, str):
+            given = {key: value for key, value in read.items() if key != "name"}
+            check_parameters(find(cls.table, name, cls.what), name, given, cls.what)
+        return read
 
     @property
     def parameters(self) -> dict[str, Value]:
@@ -138,9 +144,9 @@ class RunSpec(Frozen):
     mdp: MDPPart
     losses: LossesPart
     n_episodes: Annotated[int, Field(ge=1, lt=MAX_EPISODES, strict=True)]
-    seed: Annotated[int, Field(ge=0, strict=True)] = 0
-    replicate: Annotated[int, Field(ge=0, strict=True)] = 0
-    checkpoints: Annotated[int, Field(ge=1, strict=True)] | tuple[int, ...] = 12
+    seed: Count = 0
+    replicate: Count = 0
+    checkpoints: Checkpoints = 12
     rewards: Annotated[RewardsPart | None, Field(validate_default=True)] = None
 
     @field_validator("rewards")
@@ -232,14 +238,14 @@ def mapping_of(text: str, parse: Any, form: str) -> dict[str, Any]:
     return data
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: Any, place: str) -> Any:
     """Lists may be written as text: "1,3,3,1"."""
     if not isinstance(value, str):
         return value
     try:
         return [int(part) for part in value.split(",")]
     except ValueError:
-        raise InvalidInput(f"layer_sizes: {value!r} is not a list such as 1,3,3,1") from None
+        raise InvalidInput(f"{place}: {value!r} is not a list such as 1,3,3,1") from None
 
 
 def _plain(value: Value) -> str:

@@ -24,11 +24,12 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Annotated, Any, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
+from advmdp.errors import InvalidInput
 from advmdp.experiments.catalogue import LISTS
 from advmdp.experiments.rewards_part import RewardsPart
-from advmdp.experiments.spec import Frozen, RunSpec, mapping_of
+from advmdp.experiments.spec import Checkpoints, Count, Frozen, RunSpec, Whole, mapping_of
 
 
 class SweepSpec(Frozen):
@@ -42,10 +43,10 @@ class SweepSpec(Frozen):
     learner: tuple[dict[str, Any], ...]
     mdp: tuple[dict[str, Any], ...]
     losses: tuple[dict[str, Any], ...]
-    n_episodes: tuple[int, ...]
+    n_episodes: tuple[Whole, ...]
     replicates: Annotated[int, Field(ge=1, strict=True)] = 1
-    seed: Annotated[int, Field(ge=0, strict=True)] = 0
-    checkpoints: int | tuple[int, ...] = 12
+    seed: Count = 0
+    checkpoints: Checkpoints = 12
     rewards: RewardsPart | None = None
 
     @field_validator("learner", "mdp", "losses", mode="before")
@@ -58,6 +59,17 @@ class SweepSpec(Frozen):
     @classmethod
     def _horizons(cls, given: Any) -> Any:
         return given if isinstance(given, list | tuple) else (given,)
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        """A list without values would multiply all runs away."""
+        for name in ("learner", "mdp", "losses", "n_episodes"):
+            _refuse_empty(getattr(self, name), name)
+        for name in ("learner", "mdp", "losses"):
+            for part in getattr(self, name):
+                for key, value in part.items():
+                    _refuse_empty(value, f"{name}.{key}")
+        return self
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
@@ -92,6 +104,11 @@ def _multiplied(parts: tuple[dict[str, Any], ...]) -> Iterator[dict[str, Any]]:
         choices = [_choices(key, value) for key, value in part.items()]
         for values in product(*choices):
             yield dict(zip(part, values, strict=True))
+
+
+def _refuse_empty(value: Any, name: str) -> None:
+    if isinstance(value, list | tuple) and not value:
+        raise InvalidInput(f"{name}: the list is empty; give at least one value")
 
 
 def _choices(key: str, value: Any) -> list[Any]:

@@ -180,7 +180,7 @@ def _check_distributions(layout: Layout, flat: Floats, name: str) -> None:
         row = int(np.flatnonzero(wrong)[0])
         raise InvalidInput(
             f"{name}: {layout.name_of_row(row)} is not a distribution (sum {total[row]:.9g}, "
-            f"smallest {smallest[row]:.3g}); make it non-negative and sum to one"
+            f"smallest {smallest[row]:.3g}); make it non-negative and sum to one, in float64"
         )
 
 

@@ -95,7 +95,7 @@ def _checked_rows(layout: Layout, transitions: Any) -> Floats:
         row = int(wrong.argmax())
         raise InvalidInput(
             f"transitions: probabilities sum to {sums[row]} at {layout.name_of_row(row)}; "
-            "divide the row by its sum"
+            "divide the row by its sum, in float64"
         )
     # Rows that are right up to rounding stay untouched, so that a stored transition read back
     # gives the same bits again.

@@ -142,5 +142,7 @@ def _start_distribution(start: Any, n_places: int) -> Floats:
     if places.shape != (n_places,) or not places.min() >= 0.0:
         raise InvalidInput(f"start: give a place, or one probability for each of {n_places} places")
     if not abs(places.sum() - 1.0) <= ROW_SUM_TOLERANCE:
-        raise InvalidInput(f"start: probabilities sum to {places.sum()}; divide by the sum")
+        raise InvalidInput(
+            f"start: probabilities sum to {places.sum()}; divide by the sum, in float64"
+        )
     return places
