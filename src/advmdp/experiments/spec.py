@@ -51,7 +51,7 @@ from advmdp.experiments.rewards_part import RewardsPart
 from advmdp.learners.tuning import MAX_EPISODES
 from advmdp.store.identity import Identity
 
-SPEC_VERSION = 1  # part of the hash: raise it when the same spec would give other numbers
+SPEC_VERSION = 2  # part of the hash: raise it when the same spec would give other numbers
 BEYOND_COLUMNS = 2**63  # the frames of a store keep whole numbers in 64 bits, with a sign
 
 Scalar = bool | int | float | str
