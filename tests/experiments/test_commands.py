@@ -125,6 +125,22 @@ def test_a_run_that_fails_is_noted_and_tried_again(tmp_path, monkeypatch, capsys
     assert Store(store).runs()["status"].to_list() == ["finished"]
 
 
+@pytest.mark.parametrize("command", [["report", "-o", "out.html"], ["figure", "regret", "out.svg"]])
+def test_a_damaged_curve_is_left_out_and_the_rest_is_drawn(  # type: ignore[no-untyped-def]
+    command, tmp_path, monkeypatch, caplog
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store("results/store", create=True)
+    specs = [one_run(replicate=i) for i in range(3)]
+    play_here(store, specs)
+    (store.path / "runs" / specs[1].id / "curves.parquet").write_bytes(b"rotten")
+    assert main(command) == 0
+    assert f"{specs[1].id}/curves.parquet: the checksum does not fit; left out" in caplog.text
+    text = Path(command[-1]).read_text()
+    if command[0] == "report":
+        assert "2 finished runs (1 damaged: not in any figure)" in text
+
+
 def test_reading_while_writing(tmp_path: Path) -> None:
     """A store lists what is under way, with nothing half-written in its frames."""
     store = Store(tmp_path / "store", create=True)
