@@ -141,6 +141,28 @@ def test_a_damaged_curve_is_left_out_and_the_rest_is_drawn(  # type: ignore[no-u
         assert "2 finished runs (1 damaged: not in any figure)" in text
 
 
+@pytest.mark.parametrize("command", [["report", "-o", "out.html"], ["figure", "regret", "out.svg"]])
+def test_of_runs_that_differ_in_checkpoints_alone_one_is_drawn(  # type: ignore[no-untyped-def]
+    command, tmp_path, monkeypatch, caplog
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store("results/store", create=True)
+    same = {"learner": {"name": "uob-reps", "eta_scale": 2}}
+    many, few = (
+        one_run(**same),
+        one_run(learner={"name": "uob-reps", "eta_scale": 2.0}, checkpoints=3),
+    )
+    play_here(store, [few, many, one_run(**same, replicate=1, checkpoints=(5, 300))])
+    assert main(command) == 0
+    assert f"{few.id}: left out, {many.id} differs in its checkpoints alone" in caplog.text
+    thinned = "its curves show the 2 that all of them share, and not the other"
+    assert thinned in caplog.text
+    text = Path(command[-1]).read_text()
+    if command[0] == "report":
+        assert "2 finished runs (1 left out: not in any figure)" in text
+        assert thinned in text
+
+
 def test_reading_while_writing(tmp_path: Path) -> None:
     """A store lists what is under way, with nothing half-written in its frames."""
     store = Store(tmp_path / "store", create=True)
