@@ -204,6 +204,19 @@ def test_a_link_keeps_pointing_at_the_file(tmp_path: Path) -> None:
     assert read_archive(tmp_path / "folder" / "file", "example") == ({"a": 1}, {})
 
 
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_plain_file_is_not_replaced(make: Any, tmp_path: Path) -> None:
+    path, link = tmp_path / "special", tmp_path / "link"
+    make(path)
+    link.symlink_to(path)
+    before = path.lstat()
+    for name in (path, link):
+        with pytest.raises(StorageFailure, match=f"{name}: exists and is not a plain file; give"):
+            write_archive(name, "example", {}, {})
+    assert path.lstat() == before
+    assert sorted(tmp_path.iterdir()) == [link, path]
+
+
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_archive(path, "example", {}, {"x": np.zeros(3)})

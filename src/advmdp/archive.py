@@ -42,6 +42,7 @@ DTYPES = frozenset(
 )
 _OPENING = struct.Struct("<8sIQ")
 _CHECKSUM_SIZE = hashlib.sha256().digest_size
+NOT_A_FILE = "exists and is not a plain file"
 _REMEDY = "restore it from a copy, or start anew"
 
 
@@ -66,6 +67,8 @@ def write_archive(
 
 def write_atomically(path: str | Path, pieces: Iterable[bytes]) -> None:
     """Put any file at ``path`` in that way."""
+    if not takes_a_file(path):
+        raise StorageFailure(f"{path}: {NOT_A_FILE}; give another path")
     target = Path(path).resolve()  # a link keeps pointing at the file
     partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
     try:
@@ -82,6 +85,11 @@ def write_atomically(path: str | Path, pieces: Iterable[bytes]) -> None:
             ) from error
         raise
     settle_folder(target.parent)
+
+
+def takes_a_file(path: str | os.PathLike[str]) -> bool:
+    """Whether nothing is at ``path``, or a file: a folder, a device or a pipe must stay."""
+    return not os.path.exists(path) or os.path.isfile(path)
 
 
 def read_archive(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import polars as pl
@@ -123,6 +124,16 @@ def test_a_run_that_fails_is_noted_and_tried_again(tmp_path, monkeypatch, capsys
     assert "no certified projection" in capsys.readouterr().out
     assert main(arguments) == 0
     assert Store(store).runs()["status"].to_list() == ["finished"]
+
+
+def test_nothing_is_exported_over_a_pipe(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    store, pipe = Store(tmp_path / "store", create=True), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert main(["export", str(pipe), "--csv", "--store", str(store.path)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {pipe}: exists and is not a plain file; give another path\n"
+    )
+    assert pipe.is_fifo()
 
 
 @pytest.mark.parametrize("command", [["report", "-o", "out.html"], ["figure", "regret", "out.svg"]])
