@@ -22,6 +22,7 @@ import os
 import secrets
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -78,7 +79,8 @@ def write_atomically(path: str | Path, pieces: Iterable[bytes]) -> None:
             os.fsync(file.fileno())
         os.replace(partial, target)
     except BaseException as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that refused the file may refuse its removal as well
+            partial.unlink()
         if isinstance(error, OSError):
             raise StorageFailure(
                 f"{path}: cannot be written ({error.strerror}); what was there is untouched"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from advmdp.archive import NOT_A_FILE, takes_a_file
@@ -50,7 +50,8 @@ def replacing(target: Path, name: str = "path") -> Iterator[Path]:
     except OSError as problem:
         raise _cannot_write(target, problem, name) from None
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # it has taken its place, or the disk refuses this as well
+            draft.unlink()
 
 
 def _cannot_write(target: Path, problem: OSError, name: str) -> InvalidInput:
