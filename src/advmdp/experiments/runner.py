@@ -163,7 +163,7 @@ class _Runner:
             log.warning("%s: its process died, attempt %d", spec.id, self._attempts[spec])
             if self._attempts[spec] >= ATTEMPTS:
                 reason = f"its process died {ATTEMPTS} times; is there enough memory?"
-            else:
+            elif not self._stopping:  # otherwise the next sweep tries it again
                 self._queue.appendleft(spec)
         if reason is None:
             claim.release()
