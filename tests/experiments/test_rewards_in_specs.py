@@ -138,7 +138,7 @@ def test_options_go_to_the_environment() -> None:
         ({"id": "Blackjack-v1"}, "mdp.env: .* no transition table P"),
         ({"horizont": 3}, "mdp.id: 'FrozenLake-v1': .*horizont"),
         ({"horizon": 0}, "mdp.horizon: 0 is not a whole number"),
-        ({"start": 77}, "mdp.start: 77 is not one of the places"),
+        ({"start": 77}, "mdp.start: 77 is not in the observation_space"),
     ],
 )
 def test_worlds_that_gymnasium_does_not_have(change: dict[str, Any], message: str) -> None:
