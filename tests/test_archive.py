@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -20,6 +21,7 @@ from hypothesis.extra import numpy as arrays_of
 
 from advmdp.archive import DTYPES, MAGIC, VERSION, pack, read_archive, unpack, write_archive
 from advmdp.errors import AdvMDPError, DamagedFile, InvalidInput, StorageFailure
+from advmdp.reports.files import replacing
 
 HEADER = {"name": "ü", "rate": 0.1, "sizes": [1, 3, 1], "nested": {"none": None, "yes": True}}
 ARRAYS = {
@@ -204,6 +206,19 @@ def test_a_link_keeps_pointing_at_the_file(tmp_path: Path) -> None:
     assert read_archive(tmp_path / "folder" / "file", "example") == ({"a": 1}, {})
 
 
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_plain_file_is_not_replaced(make: Any, tmp_path: Path) -> None:
+    path, link = tmp_path / "special", tmp_path / "link"
+    make(path)
+    link.symlink_to(path)
+    before = path.lstat()
+    for name in (path, link):
+        with pytest.raises(StorageFailure, match=f"{name}: exists and is not a plain file; give"):
+            write_archive(name, "example", {}, {})
+    assert path.lstat() == before
+    assert sorted(tmp_path.iterdir()) == [link, path]
+
+
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_archive(path, "example", {}, {"x": np.zeros(3)})
@@ -218,6 +233,21 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> Non
             resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
         assert path.read_bytes() == before
         assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_disk_that_refuses_everything_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*arguments: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "replace", refused)
+    monkeypatch.setattr(os, "unlink", refused)  # the draft cannot be removed either
+    with pytest.raises(StorageFailure, match=r"file: cannot be written \(Read-only file system"):
+        write_archive(tmp_path / "file", "example", {}, {})
+    refusal = pytest.raises(InvalidInput, match=r"cannot write .*\(Read-only file system")
+    with refusal, replacing(tmp_path / "page.html") as draft:
+        draft.touch()
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])

@@ -89,17 +89,30 @@ def test_snapshots_of_other_runs_are_refused() -> None:
     wider = am.families.random_mdp((1, 3, 3, 1), 2, seed=3)
     flat = am.losses.Stochastic(np.full(wider.layout.n_rows, 0.5))
 
-    def refused(message: str, world: am.LayeredMDP, process: Any, **options: Any) -> None:
-        learner = _learner("uob-reps", world)
+    def refused(
+        message: str, world: am.LayeredMDP, process: Any, horizon: int = T, **options: Any
+    ) -> None:
+        learner = am.UOBREPS(world.layout, n_episodes=horizon)
         before = learner.state()
         with pytest.raises(am.InvalidInput, match=message):
-            am.play(world, process, learner, T, seed=7, **({"resume": snapshot} | options))
+            am.play(world, process, learner, T, **({"seed": 7, "resume": snapshot} | options))
         after = learner.state()
         assert all(np.array_equal(before[key], after[key]) for key in before)
 
     refused("resume: ledger.total has shape", wider, flat)
     refused("has other checkpoints", mdp, losses, checkpoints=[10, 20])
     refused("has no 'episodes'", mdp, losses, resume={})
+    refused("of a run with another seed; resume with", mdp, losses, seed=8)
+    refused("with another n_episodes of its learner", mdp, losses, horizon=2 * T)
+
+
+def test_a_snapshot_from_before_seeds_were_kept_is_resumed() -> None:
+    mdp, losses = _world()
+    snapshot = _cut(mdp, losses, _learner("uob-reps", mdp), 60)
+    for name in ("run.seed", "run.horizon"):
+        del snapshot[name]
+    run = am.play(mdp, losses, _learner("uob-reps", mdp), T, seed=7, resume=snapshot)
+    _assert_same(run, am.play(mdp, losses, _learner("uob-reps", mdp), T, seed=7))
 
 
 def test_a_learner_without_state_cannot_be_kept() -> None:

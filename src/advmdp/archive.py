@@ -22,6 +22,7 @@ import os
 import secrets
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -42,6 +43,7 @@ DTYPES = frozenset(
 )
 _OPENING = struct.Struct("<8sIQ")
 _CHECKSUM_SIZE = hashlib.sha256().digest_size
+NOT_A_FILE = "exists and is not a plain file"
 _REMEDY = "restore it from a copy, or start anew"
 
 
@@ -66,6 +68,8 @@ def write_archive(
 
 def write_atomically(path: str | Path, pieces: Iterable[bytes]) -> None:
     """Put any file at ``path`` in that way."""
+    if not takes_a_file(path):
+        raise StorageFailure(f"{path}: {NOT_A_FILE}; give another path")
     target = Path(path).resolve()  # a link keeps pointing at the file
     partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
     try:
@@ -75,13 +79,19 @@ def write_atomically(path: str | Path, pieces: Iterable[bytes]) -> None:
             os.fsync(file.fileno())
         os.replace(partial, target)
     except BaseException as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that refused the file may refuse its removal as well
+            partial.unlink()
         if isinstance(error, OSError):
             raise StorageFailure(
                 f"{path}: cannot be written ({error.strerror}); what was there is untouched"
             ) from error
         raise
     settle_folder(target.parent)
+
+
+def takes_a_file(path: str | os.PathLike[str]) -> bool:
+    """Whether nothing is at ``path``, or a file: a folder, a device or a pipe must stay."""
+    return not os.path.exists(path) or os.path.isfile(path)
 
 
 def read_archive(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:

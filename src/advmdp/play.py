@@ -115,8 +115,9 @@ def play(
             "play: no compiled loop for this learner or loss process, or check=True; "
             "leave compiled=None"
         )
-    world = World(np.array(mdp.flat), *seed_words(seed))
-    recorder = Recorder(mdp, learner)
+    words = seed_words(seed)
+    world = World(np.array(mdp.flat), *words)
+    recorder = Recorder(mdp, learner, words)
     if resume is not None:
         recorder.check_resumable(resume, points)
         _restore(stream, "losses", resume)

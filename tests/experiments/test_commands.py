@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import polars as pl
@@ -192,6 +193,54 @@ def test_a_run_that_fails_is_noted_and_tried_again(tmp_path, monkeypatch, capsys
     assert "no certified projection" in capsys.readouterr().out
     assert main(arguments) == 0
     assert Store(store).runs()["status"].to_list() == ["finished"]
+
+
+def test_nothing_is_exported_over_a_pipe(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    store, pipe = Store(tmp_path / "store", create=True), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert main(["export", str(pipe), "--csv", "--store", str(store.path)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {pipe}: exists and is not a plain file; give another path\n"
+    )
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("command", [["report", "-o", "out.html"], ["figure", "regret", "out.svg"]])
+def test_a_damaged_curve_is_left_out_and_the_rest_is_drawn(  # type: ignore[no-untyped-def]
+    command, tmp_path, monkeypatch, caplog
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store("results/store", create=True)
+    specs = [one_run(replicate=i) for i in range(3)]
+    play_here(store, specs)
+    (store.path / "runs" / specs[1].id / "curves.parquet").write_bytes(b"rotten")
+    assert main(command) == 0
+    assert f"{specs[1].id}/curves.parquet: the checksum does not fit; left out" in caplog.text
+    text = Path(command[-1]).read_text()
+    if command[0] == "report":
+        assert "2 finished runs (1 damaged: not in any figure)" in text
+
+
+@pytest.mark.parametrize("command", [["report", "-o", "out.html"], ["figure", "regret", "out.svg"]])
+def test_of_runs_that_differ_in_checkpoints_alone_one_is_drawn(  # type: ignore[no-untyped-def]
+    command, tmp_path, monkeypatch, caplog
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store("results/store", create=True)
+    same = {"learner": {"name": "uob-reps", "eta_scale": 2}}
+    many, few = (
+        one_run(**same),
+        one_run(learner={"name": "uob-reps", "eta_scale": 2.0}, checkpoints=3),
+    )
+    play_here(store, [few, many, one_run(**same, replicate=1, checkpoints=(5, 300))])
+    assert main(command) == 0
+    assert f"{few.id}: left out, {many.id} differs in its checkpoints alone" in caplog.text
+    thinned = "its curves show the 2 that all of them share, and not the other"
+    assert thinned in caplog.text
+    text = Path(command[-1]).read_text()
+    if command[0] == "report":
+        assert "2 finished runs (1 left out: not in any figure)" in text
+        assert thinned in text
 
 
 def test_reading_while_writing(tmp_path: Path) -> None:

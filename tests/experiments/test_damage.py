@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
+import errno
 import json
 import logging
 import os
 import resource
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ from typing import Any
 import pytest
 
 import advmdp as am
+from advmdp.cli import main
+from advmdp.experiments.engines import InlineEngine
 from advmdp.experiments.execute import Saving, Stopped, execute
 from advmdp.experiments.runner import run_all
 from advmdp.store import Store
@@ -157,8 +162,6 @@ def test_no_room_for_a_result(tmp_path, monkeypatch) -> None:  # type: ignore[no
     """The disk fills up in the very last step: the run is not half there."""
     spec, store = one_run(), Store(tmp_path / "store", create=True)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    from advmdp.experiments.engines import InlineEngine
-
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
         with pytest.raises(am.errors.StorageFailure, match="nothing finished is lost"):
@@ -208,6 +211,126 @@ def test_folders_that_are_no_store(tmp_path: Path) -> None:
     (tmp_path / "other" / "store.json").write_text("{")
     with pytest.raises(am.errors.DamagedFile, match="is damaged"):
         Store(tmp_path / "other")
+
+
+@pytest.mark.parametrize("text", ["null", "[1]", '{"schema": "x"}', '{"schema": 0}', None])
+def test_markers_of_no_sense(text: str | None, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    marker = tmp_path / "store" / "store.json"
+    marker.parent.mkdir()
+    if text is None:
+        marker.mkdir()
+    else:
+        marker.write_text(text)
+    for arguments in (["ls", str(marker.parent)], ["run", "--store", str(marker.parent)]):
+        assert main(arguments) == 2
+        errors = capsys.readouterr().err
+        assert errors.startswith(f"error: --store: {marker} is damaged; if the runs beside it are")
+        assert errors.count("\n") == 1
+
+
+def test_files_where_folders_should_be(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "file"
+    file.touch()
+    for arguments in (["ls", str(file)], ["verify", "--dry-run", "--store", str(file)]):
+        assert main(arguments) == 2
+        assert f"error: --store: {file} is not a store; give the folder of" in _one_line(capsys)
+    for part in ("runs", "work"):
+        path = tmp_path / f"no-{part}" / part
+        Store(path.parent, create=True)
+        path.rmdir()
+        path.touch()
+        for arguments in (["ls", str(path.parent)], ["run", "--store", str(path.parent)]):
+            assert main(arguments) == 2
+            assert _one_line(capsys) == f"error: --store: {path} is not a folder; move it away\n"
+
+
+def _one_line(capsys) -> str:  # type: ignore[no-untyped-def]
+    errors = str(capsys.readouterr().err)
+    assert errors.count("\n") == 1
+    return errors
+
+
+@pytest.fixture
+def read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes ``tmp_path`` refuse as a read-only file system does; root may write anywhere else."""
+
+    def refuse(original: Any, writes: Callable[..., bool] = lambda *_, **__: True) -> Any:
+        def guarded(path: Any, *rest: Any, **named: Any) -> Any:
+            if not isinstance(path, int) and Path(path).is_relative_to(tmp_path):
+                if original is os.mkdir and os.path.exists(path):
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+                if writes(*rest, **named):
+                    raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+            return original(path, *rest, **named)
+
+        return guarded
+
+    def begin() -> None:
+        for name in ("mkdir", "rename", "replace", "unlink"):
+            monkeypatch.setattr(os, name, refuse(getattr(os, name)))
+        monkeypatch.setattr(os, "open", refuse(os.open, lambda flags, *_, **__: flags & 3 > 0))
+        opens = refuse(open, lambda mode="r", *_, **__: bool(set(mode) & set("wax+")))
+        monkeypatch.setattr(builtins, "open", opens)
+
+    return begin
+
+
+def test_a_store_that_cannot_be_written(tmp_path: Path, capsys, read_only) -> None:  # type: ignore[no-untyped-def]
+    """One line, unless all that is asked for is there."""
+    store = Store(tmp_path / "store", create=True)
+    play_here(store, [one_run()])
+    world = ["--layers", "1,3,3,1", "--actions", "2", "--losses", "majority", "--episodes", "300"]
+    run = ["run", "uob-reps", *world, "--store"]
+    compare = ["compare", "uob-reps", *world, "--workers", "1", "--store"]
+    verify = ["verify", "--claim", "regret-over-episodes", "--workers", "1", "--store"]
+    page = tmp_path / "verify.html"
+    page.touch()
+    read_only()
+    assert main([*run, str(store.path)]) == 0
+    assert "1 of 1 runs are in the store already" in capsys.readouterr().out
+    for arguments in (
+        [*run, str(store.path), "--seed", "1"],
+        [*compare, str(store.path), "-r", "2"],
+        [*verify, str(store.path), "-o", str(page), "--quiet"],
+        [*run, str(tmp_path / "new")],
+    ):
+        assert main(arguments) == 2
+        errors = _one_line(capsys)
+        assert errors.startswith(f"error: --store: {tmp_path}")
+        assert "cannot be written (Read-only file system); give a store that can" in errors
+
+
+@pytest.mark.parametrize("step", ["claim", "begin"])
+def test_a_run_that_cannot_begin_lets_the_others_write_checkpoints(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = one_run(), one_run(replicate=1)
+    store = Store(tmp_path / "store", create=True)
+    engine = InlineEngine(store.path, Saving())
+    engine.capacity = 2
+    original = getattr(Store, step)
+
+    def refused(self: Store, identity: Any, *rest: Any) -> Any:
+        if identity.run == second.id:
+            raise am.errors.StorageFailure("no room")
+        return original(self, identity, *rest)
+
+    with monkeypatch.context() as full:
+        full.setattr(Store, step, refused)
+        with pytest.raises(am.errors.StorageFailure, match="no room"):
+            run_all([first, second], store, engine)
+    assert store.checkpoints(first.identity()).newest() is not None
+    assert play_here(store, [first, second]).n_played == 2  # nothing is claimed any more
+
+
+def test_a_damaged_run_that_cannot_be_moved(tmp_path: Path, read_only) -> None:  # type: ignore[no-untyped-def]
+    store, spec = Store(tmp_path / "store", create=True), one_run()
+    play_here(store, [spec])
+    _flip(store.path / "runs" / spec.id / "curves.parquet", 700)
+    (store.path / "damaged").mkdir()
+    read_only()
+    with pytest.raises(am.errors.StorageFailure, match=r"damaged/.* cannot be written \(Read-only"):
+        store.is_finished(spec.identity())
 
 
 @pytest.mark.parametrize("left", [[], [".store.json.0123456789abcdef.partial"]])

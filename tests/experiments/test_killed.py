@@ -10,11 +10,15 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from advmdp.experiments.engines import Ended, InlineEngine, LocalEngine
+from advmdp.experiments.execute import Saving
+from advmdp.experiments.runner import run_all
 from advmdp.store import Store
 from tests.experiments.sweeps import (
     command,
     curve_bytes,
     finished_command,
+    one_run,
     play_here,
     runs_of,
     sweep_command,
@@ -95,6 +99,71 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
     whole = Store(tmp_path / "whole", create=True)
     play_here(whole, runs_of(text))
     assert curve_bytes(Store(path)) == curve_bytes(whole)
+
+
+def test_a_death_ends_the_whole_pool_and_costs_only_the_runs_under_way(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store", create=True)
+    specs = [one_run(n_episodes=50_000_000, replicate=i) for i in range(4)]
+    claims = [store.claim(spec.identity()) for spec in specs]
+    engine = LocalEngine(store.path, 2, Saving())
+    heard: set[str] = set()
+    ends: list[Ended] = []
+
+    def poll() -> None:
+        ends.extend(engine.poll(lambda run, _: heard.add(run)))
+
+    try:
+        for spec in specs:
+            engine.submit(spec)
+        assert _until(lambda: poll() or len(heard) == 2)
+        workers = list(engine._pool._processes)
+        under_way = set(heard)
+        os.kill(workers[0], signal.SIGKILL)
+        assert _until(lambda: poll() or ends)
+        assert {end.spec.id for end in ends} == under_way
+        assert all(end.lost for end in ends)
+        for pid in workers:
+            assert not Path(f"/proc/{pid}").exists()
+        ends.clear()
+        assert _until(lambda: poll() or len(heard) == 4)  # the others are played without a word
+        engine.stop()
+        assert _until(lambda: poll() or len(ends) == 2)
+        assert {(end.spec.id, end.lost) for end in ends} == {
+            (run, False) for run in heard - under_way
+        }
+    finally:
+        engine.stop()
+        engine.close()
+        for claim in claims:
+            assert claim is not None
+            claim.release()
+
+
+def test_a_pool_that_broke_a_moment_ago_takes_runs(tmp_path: Path) -> None:
+    store, spec = Store(tmp_path / "store", create=True), one_run()
+    engine = LocalEngine(store.path, 1, Saving())
+    engine._pool.submit(os.kill, os.getpid(), 0).result()  # the worker has started
+    (pid,) = engine._pool._processes
+    os.kill(pid, signal.SIGKILL)
+    assert _until(lambda: engine._pool._broken)
+    summary = run_all([spec], store, engine)
+    assert summary.n_played == 1
+
+
+def test_a_death_after_ctrl_c_ends_the_sweep(tmp_path: Path) -> None:
+    class Dying(InlineEngine):
+        polls = 0
+
+        def poll(self, on_progress: object) -> list[Ended]:
+            self.polls += 1
+            assert self.polls < 5, "the sweep waits for a run that nobody plays"
+            if not self._waiting:
+                return []
+            signal.raise_signal(signal.SIGINT)
+            return [Ended(self._waiting.pop(), lost=True)]
+
+    store = Store(tmp_path / "store", create=True)
+    assert run_all([one_run()], store, Dying(store.path, Saving())).interrupted
 
 
 def test_interrupted_and_resumed(tmp_path: Path) -> None:

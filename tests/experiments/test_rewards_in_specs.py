@@ -144,8 +144,8 @@ def test_a_table_that_is_kept_does_not_hide_a_wrong_kind() -> None:
         ({"id": "Blackjack-v1"}, "mdp.env: .* no transition table P"),
         ({"horizont": 3}, "mdp.id: 'FrozenLake-v1': .*horizont"),
         ({"horizon": 0}, "mdp.horizon: 0 is not a whole number"),
-        ({"start": 77}, "mdp.start: 77 is not one of the places"),
         ({"is_slippery": "False"}, "mdp.is_slippery: 'False' is neither true nor false; write"),
+        ({"start": 77}, "mdp.start: 77 is not in the observation_space"),
     ],
 )
 def test_worlds_that_gymnasium_does_not_have(change: dict[str, Any], message: str) -> None:

@@ -178,6 +178,16 @@ def test_what_is_refused() -> None:
     made_for_two = am.UOBREPS(game.layout, n_episodes=2)
     with pytest.raises(am.InvalidInput, match="3 episodes, but the learner was made for n_epi"):
         am.gym.play(env, made_for_two, game, 3)
-    for strange in ((3, 0), (0, 2), "a", (0, 0, 0)):
-        with pytest.raises(am.InvalidInput, match="is not in its observation space"):
+    for strange in ((3, 0), (0, 2), "a", (0, 0, 0), 0):
+        with pytest.raises(am.InvalidInput, match=r"env: .* is not in the observation_space Multi"):
             game.place(strange)
+
+
+@pytest.mark.parametrize("strange", [-1, 16, 17, "a", "3", 2.5, None])
+def test_observations_outside_the_space_are_refused(strange: Any) -> None:
+    lake, rewards = gymnasium.make("FrozenLake-v1"), am.Rewards(0, 1)
+    outside = rf"{strange!r} is not in the observation_space Discrete\(16\)"
+    with pytest.raises(am.InvalidInput, match=f"^starts: {outside}$"):
+        am.gym.unroll(lake, 4, rewards, starts=[0, strange])
+    with pytest.raises(am.InvalidInput, match=rf"^successors\(0\): {outside}$"):
+        am.gym.unroll(lake, 4, rewards, successors=lambda seen: [seen, strange])

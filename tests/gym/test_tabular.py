@@ -124,6 +124,11 @@ def test_ranges_and_starts() -> None:
     assert near.start == 35
     best = best_fixed_policy(near.mdp, near.mdp.natural_loss)
     assert near.rewards.total(best.loss, 3) == pytest.approx(-1.0)
+    with pytest.raises(am.InvalidInput, match="one probability for each of 48 observations"):
+        am.gym.from_gymnasium(cliff, 3, start=[0.5, 0.5])
+    for outside in (-1, 48):
+        with pytest.raises(am.InvalidInput, match=rf"start: {outside} is not in the .*\(48\)"):
+            am.gym.from_gymnasium(cliff, 3, start=outside)
     del cliff.unwrapped.initial_state_distrib
     with pytest.raises(am.InvalidInput, match="does not tell where it starts"):
         am.gym.from_gymnasium(cliff, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -150,6 +151,13 @@ def test_refusals(tmp_path: Path) -> None:
         plot_regret(CURVES, tmp_path / "a.jpg")
     with pytest.raises(InvalidInput, match="cannot write"):
         plot_regret(CURVES, "/proc/no-such-folder/a.png")
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_plain_file_is_not_opened(make, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    make(tmp_path / "a.png")  # opening a pipe would wait for a reader
+    with pytest.raises(InvalidInput, match=r"a\.png' exists and is not a plain file; choose"):
+        checked_figure_path(tmp_path / "a.png")
 
 
 def test_checking_a_path_leaves_no_trace(tmp_path: Path) -> None:

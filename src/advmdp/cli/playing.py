@@ -162,16 +162,13 @@ def _play(
 
 def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
     """What these runs say, a table for every world."""
-    import polars as pl
     from rich.console import Console
 
-    from advmdp.reports.results import Results
+    from advmdp.reports.stored import results_of
     from advmdp.reports.summary import cells_of
     from advmdp.reports.tables import paired_table, reward_table, summary_table
 
-    wanted = [run.id for run in runs]
-    frame = store.runs().filter(pl.col("run").is_in(wanted))
-    cells = cells_of(Results(frame, store.curves(wanted)))
+    cells = cells_of(results_of(store, [run.id for run in runs]))
     console = Console(highlight=False)
     for cell in cells[:MOST_TABLES]:
         console.print(summary_table(cell))

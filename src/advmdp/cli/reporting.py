@@ -59,8 +59,7 @@ def figure(
 
 
 def _results(store: Path) -> Results:
-    from advmdp.reports.results import Results
+    from advmdp.reports.stored import results_of
     from advmdp.store import Store
 
-    there = Store(store)
-    return Results(there.runs(), there.curves())
+    return results_of(Store(store))

@@ -25,6 +25,8 @@ from advmdp.world.mdp import LayeredMDP
 Snapshot = dict[str, NDArray[Any]]
 """Everything that changes in a run, under names: what a cut run is resumed from."""
 
+SEED, HORIZON = "run.seed", "run.horizon"
+IDENTITY = {SEED: "seed", HORIZON: "n_episodes of its learner"}
 LEDGER = ("sums", "total", "fed", "counts", "worst")  # the rest is rewritten in every episode
 
 
@@ -81,9 +83,12 @@ def checked_checkpoints(checkpoints: Any, n_episodes: int) -> NDArray[np.int64]:
 class Recorder:
     """Collects a ``Run``."""
 
-    def __init__(self, mdp: LayeredMDP, learner: Any) -> None:
+    def __init__(
+        self, mdp: LayeredMDP, learner: Any, seed_words: tuple[int, int] | None = None
+    ) -> None:
         self.mdp = mdp
         self.learner = learner
+        self._seed_words = seed_words
         self.ledger = new_ledger(mdp)
         self.episodes = 0
         """Episodes behind the run when it began: 0, unless it was resumed."""
@@ -120,14 +125,26 @@ class Recorder:
             "points.epoch": np.array(self._epoch, dtype=np.int64),
             "points.width": np.array(self._width, dtype=np.float64),
             **{f"ledger.{name}": getattr(self.ledger, name).copy() for name in LEDGER},
+            **self._identity(),
         }
+
+    def _identity(self) -> Snapshot:
+        """What tells the run from others that have the same shapes, as far as it is known."""
+        known = {SEED: self._seed_words, HORIZON: getattr(self.learner, "n_episodes", None)}
+        return {name: np.array(value) for name, value in known.items() if value is not None}
 
     def check_resumable(self, saved: Mapping[str, NDArray[Any]], points: NDArray[np.int64]) -> None:
         """Refuse a snapshot of another run, before anything is changed."""
-        mine = self.state(0)
-        missing = sorted(set(mine) - set(saved))
+        mine, identity = self.state(0), self._identity()
+        missing = sorted(set(mine) - set(identity) - set(saved))
         if missing:
             raise InvalidInput(f"resume: not the snapshot of a run, it has no {missing[0]!r}")
+        for name, own in identity.items():
+            if not np.array_equal(saved.get(name, own), own):  # older snapshots do not have it
+                raise InvalidInput(
+                    f"resume: the snapshot is of a run with another {IDENTITY[name]}; "
+                    "resume with what the run was begun with"
+                )
         for name in (f"ledger.{name}" for name in LEDGER):
             if saved[name].shape != mine[name].shape:
                 raise InvalidInput(

@@ -150,12 +150,17 @@ class LocalEngine:
     def __post_init__(self) -> None:
         self.capacity = 2 * self.workers  # some runs wait, so that no worker does
         self._context = mp.get_context("spawn")
-        self._stop = self._context.Event()
-        self._progress: Any = self._context.SimpleQueue()
         self._runs: dict[Future[Played], RunSpec] = {}
+        self._begun: set[str] = set()  # runs that a worker has taken up
+        self._stopping = False
         self._start_pool()
 
     def _start_pool(self) -> None:
+        # Every pool has its own: a worker that was killed may have held their locks.
+        self._stop = self._context.Event()
+        self._progress: Any = self._context.SimpleQueue()
+        if self._stopping:
+            self._stop.set()
         self._pool = ProcessPoolExecutor(
             self.workers,
             mp_context=self._context,
@@ -173,23 +178,46 @@ class LocalEngine:
             future.result()
 
     def submit(self, spec: RunSpec) -> None:
-        with as_workers_should_start():
-            future = self._pool.submit(worker.task, spec.to_json(), self.store, self.saving)
+        try:
+            with as_workers_should_start():
+                future = self._pool.submit(worker.task, spec.to_json(), self.store, self.saving)
+        except BrokenProcessPool as problem:  # a moment ago: the next poll replaces it
+            future = Future()
+            future.set_exception(problem)
         self._runs[future] = spec
 
     def poll(self, on_progress: OnProgress) -> list[Ended]:
         done, _ = wait(self._runs, timeout=0.1, return_when=FIRST_COMPLETED)
         while not self._progress.empty():
-            on_progress(*self._progress.get())
+            run, progress = self._progress.get()
+            if progress is None:
+                self._begun.add(run)
+            else:
+                on_progress(run, progress)
         results = [ended(self._runs.pop(future), future.result) for future in done]
-        if any(result.lost for result in results):  # the pool is of no use any more
-            results += [Ended(spec, lost=True) for spec in self._runs.values()]
-            self._runs.clear()
-            self.close()
-            self._start_pool()
+        lost = [result.spec for result in results if result.lost]
+        if lost:
+            results = [result for result in results if not result.lost]
+            results += self._replace_pool([*lost, *self._runs.values()])
+        self._begun.difference_update(result.spec.id for result in results)
         return results
 
+    def _replace_pool(self, runs: Sequence[RunSpec]) -> list[Ended]:
+        """The pool is broken: runs under way are lost, the others wait for the new one."""
+        for process in list(self._pool._processes.values()):
+            process.kill()  # they block SIGTERM, and would play on beside the new ones
+            process.join()
+        self.close()
+        self._start_pool()
+        self._runs.clear()
+        lost = [spec for spec in runs if spec.id in self._begun] or runs
+        for spec in runs:
+            if spec not in lost:
+                self.submit(spec)
+        return [Ended(spec, lost=True) for spec in lost]
+
     def stop(self) -> None:
+        self._stopping = True
         self._stop.set()
         for future in list(self._runs):
             future.cancel()

@@ -116,10 +116,13 @@ class _Runner:
         while self._queue and len(self._claims) < self._engine.capacity and not self._stopping:
             spec = self._queue.popleft()
             identity = spec.identity()
-            claim = self._store.claim(identity)
+            try:
+                claim = self._begun(spec)
+            except StorageFailure as problem:
+                self._give_up(problem)
+                return
             if claim is not None:
                 self._claims[spec] = claim
-                self._store.begin(identity, claim)
                 self._attempts[spec] += 1
                 self._engine.submit(spec)
                 self._watcher.started(spec)
@@ -127,6 +130,18 @@ class _Runner:
                 self._summary.n_found += 1
             else:
                 self._elsewhere.append(spec)
+
+    def _begun(self, spec: RunSpec) -> Claim | None:
+        """The right to play a run that the store knows to be under way."""
+        identity = spec.identity()
+        claim = self._store.claim(identity)
+        if claim is not None:
+            try:
+                self._store.begin(identity, claim)
+            except StorageFailure:
+                claim.release()
+                raise
+        return claim
 
     def _settle(self, ended: Ended) -> None:
         spec, identity = ended.spec, ended.spec.identity()
@@ -148,7 +163,7 @@ class _Runner:
             log.warning("%s: its process died, attempt %d", spec.id, self._attempts[spec])
             if self._attempts[spec] >= ATTEMPTS:
                 reason = f"its process died {ATTEMPTS} times; is there enough memory?"
-            else:
+            elif not self._stopping:  # otherwise the next sweep tries it again
                 self._queue.appendleft(spec)
         if reason is None:
             claim.release()

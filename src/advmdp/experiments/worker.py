@@ -56,6 +56,7 @@ def check(spec_jsons: list[str]) -> None:
 def task(spec_json: str, store: Path, saving: Saving) -> Played:
     """Play one run."""
     spec = RunSpec.from_json(spec_json)
+    _progress.put((spec.id, None))  # under way: what becomes of this process concerns the run
 
     def report(progress: Progress) -> None:
         _progress.put((spec.id, progress))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,22 @@ from advmdp.errors import InvalidInput
 class Numbering(NamedTuple):
     """A bijection between the elements of a space and ``range(size)``."""
 
+    space: str
+    """What messages call it."""
     size: int
     number: Callable[[Any], int]
+    """Of an element of the space; ``checked`` takes anything."""
     element: Callable[[int], Any]
+
+    def checked(self, element: Any, where: str) -> int:
+        """The number of an element that somebody has given; ``where`` begins the refusal."""
+        try:
+            number = self.number(element)
+        except (TypeError, ValueError):
+            number = -1
+        if not 0 <= number < self.size:
+            raise InvalidInput(f"{where}: {element!r} is not in the {self.space}")
+        return number
 
 
 def numbering(space: Any, name: str) -> Numbering:
@@ -27,35 +41,38 @@ def numbering(space: Any, name: str) -> Numbering:
     >>> hands.size, hands.number((20, 5)), hands.element(225)
     (352, 225, (20, 5))
     """
+    label = f"{name} {space}"
     if isinstance(space, spaces.Discrete):
         first = int(space.start)
-        return Numbering(int(space.n), lambda x: int(x) - first, lambda i: int(i) + first)
+        return Numbering(label, int(space.n), lambda x: index(x) - first, lambda i: int(i) + first)
     if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
-        return _of_array(space)
+        return _of_array(label, space)
     if isinstance(space, spaces.Tuple):
-        return _of_tuple([numbering(part, name) for part in space.spaces])
+        return _of_tuple(label, [numbering(part, name) for part in space.spaces])
     raise InvalidInput(
         f"{name}: {space} is not discrete; give Discrete, MultiDiscrete, MultiBinary or a Tuple "
         "of them"
     )
 
 
-def _of_array(space: spaces.MultiDiscrete | spaces.MultiBinary) -> Numbering:
+def _of_array(label: str, space: spaces.MultiDiscrete | spaces.MultiBinary) -> Numbering:
     sizes = np.full(space.shape, 2) if isinstance(space, spaces.MultiBinary) else space.nvec
     first = np.zeros_like(sizes) if isinstance(space, spaces.MultiBinary) else space.start
     flat = tuple(int(n) for n in sizes.ravel())
 
     def number(x: Any) -> int:
+        if np.shape(x) != sizes.shape:
+            raise ValueError
         return int(np.ravel_multi_index(tuple(np.ravel(np.asarray(x) - first)), flat))
 
     def element(i: int) -> Any:
         digits = np.reshape(np.unravel_index(i, flat), sizes.shape)
         return (digits + first).astype(space.dtype)
 
-    return Numbering(prod(flat), number, element)
+    return Numbering(label, prod(flat), number, element)
 
 
-def _of_tuple(parts: list[Numbering]) -> Numbering:
+def _of_tuple(label: str, parts: list[Numbering]) -> Numbering:
     sizes = tuple(part.size for part in parts)
 
     def number(x: Any) -> int:
@@ -66,4 +83,4 @@ def _of_tuple(parts: list[Numbering]) -> Numbering:
         digits = np.unravel_index(i, sizes)
         return tuple(part.element(int(d)) for part, d in zip(parts, digits, strict=True))
 
-    return Numbering(prod(sizes), number, element)
+    return Numbering(label, prod(sizes), number, element)

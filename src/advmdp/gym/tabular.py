@@ -87,7 +87,14 @@ def from_gymnasium(
         start = getattr(bare, "initial_state_distrib", None)
         if start is None:
             raise InvalidInput(f"start: {name} does not tell where it starts; give a distribution")
-    if np.ndim(start) > 0:
+    if np.ndim(start) == 0:
+        start = observations.checked(start, "start")
+    elif np.shape(start) != (observations.size,):
+        raise InvalidInput(
+            "start: give an observation, or one probability for each of "
+            f"{observations.size} observations"
+        )
+    else:
         start = np.append(np.asarray(start, dtype=np.float64), 0.0)
     loss = rewards.to_losses(np.clip(mean, low, high))  # a mean may be off by rounding
     mdp = time_expand(step, horizon, start, loss, per_action=per_action, pooled=pooled)

@@ -48,13 +48,7 @@ class Unrolled:
 
     def place(self, observation: Any) -> int:
         """The number of an observation, checked."""
-        try:
-            number = self.observations.number(observation)
-        except (TypeError, ValueError):
-            number = -1
-        if not 0 <= number < self.observations.size:
-            raise InvalidInput(f"env: {observation!r} is not in its observation space")
-        return number
+        return self.observations.checked(observation, "env")
 
     def state(self, step: int, place: int) -> int:
         """The state within its layer of a place at a step."""
@@ -126,11 +120,12 @@ def unroll(
         if successors is None:
             follows[place] = True
         else:
-            later = [observations.number(x) for x in successors(observations.element(place))]
-            follows[place, 0, later] = True
+            seen = observations.element(place)
+            where = f"successors({seen})"
+            follows[place, 0, [observations.checked(x, where) for x in successors(seen)]] = True
     first = np.zeros(n_places, dtype=np.bool_)
     first[:-1] = starts is None
-    first[[observations.number(x) for x in (() if starts is None else starts)]] = True
+    first[[observations.checked(x, "starts") for x in (() if starts is None else starts)]] = True
     if not first.any():
         raise InvalidInput("starts: name at least one observation")
     layers = [follows] * (horizon - 1) + [np.ones((n_places, 1, 1), dtype=np.bool_)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from advmdp.archive import NOT_A_FILE, takes_a_file
 from advmdp.errors import InvalidInput
 
 
@@ -21,6 +22,8 @@ def checked_path(path: str | os.PathLike[str], endings: Sequence[str], name: str
     target = Path(path)
     if target.suffix.lower() not in endings:
         raise InvalidInput(f"{name}: '{target}' should end in {', '.join(endings)}")
+    if not takes_a_file(target):
+        raise InvalidInput(f"{name}: '{target}' {NOT_A_FILE}; choose another place")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         is_new = not target.exists()
@@ -47,7 +50,8 @@ def replacing(target: Path, name: str = "path") -> Iterator[Path]:
     except OSError as problem:
         raise _cannot_write(target, problem, name) from None
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # it has taken its place, or the disk refuses this as well
+            draft.unlink()
 
 
 def _cannot_write(target: Path, problem: OSError, name: str) -> InvalidInput:

@@ -82,6 +82,7 @@ def summary_sheet(cell: Cell) -> Sheet:
     mean_of = f"{cell.units.kind}/episode"
     columns = ("learner", "n", cell.units.regret, f"{LEVEL:.0%} interval", mean_of, "episodes/s")
     note = "n: replicates. Intervals: bootstrap over replicates, widened for small n."
+    note = " ".join([note, *(group.thinned for group in cell.groups if group.thinned)])
     return Sheet(f"After {cell.n_episodes:,} episodes", columns, tuple(rows), note)
 
 

@@ -6,6 +6,7 @@ learners, so that learners are compared replicate by replicate.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -34,6 +35,7 @@ SCALED = ("regret", *TERMS)
 CURVES = (*SCALED, *TOTALS, "epoch", "mean_width")
 Replicate = tuple[int, int]
 """Seed and replicate number."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +47,21 @@ class Group:
     replicates: tuple[Replicate, ...]
     episodes: NDArray[np.int64]
     """The checkpoints that all runs of the group share."""
+    n_unshared: int
+    """Checkpoints that some of the runs have and others do not: no curve shows them."""
     curves: dict[str, Floats]
     """Replicates x checkpoints; quantities that the learner does not have are left out."""
+
+    @property
+    def thinned(self) -> str:
+        """A sentence about the checkpoints that no curve shows; empty if there are none."""
+        if not self.n_unshared:
+            return ""
+        shared, others = len(self.episodes), self.n_unshared
+        return (
+            f"The runs of '{self.learner}' have different checkpoints: its curves show the "
+            f"{shared} that all of them share, and not the other {others}."
+        )
 
     @cached_property
     def regret(self) -> Interval:
@@ -182,6 +197,7 @@ def _group(learner: str, runs: pl.DataFrame, points: pl.DataFrame) -> Group:
         part["episodes"].to_numpy() for part in points.partition_by("run", maintain_order=True)
     ]
     shared = reduce(np.intersect1d, of_runs)
+    n_unshared = len(reduce(np.union1d, of_runs)) - len(shared)
     if not len(shared):
         raise InvalidInput(
             f"curves: the runs of '{learner}' share no checkpoint, '{runs['run'][0]}' among them"
@@ -192,7 +208,10 @@ def _group(learner: str, runs: pl.DataFrame, points: pl.DataFrame) -> Group:
         column = kept[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
         if np.isfinite(column).all():
             curves[name] = column.reshape(len(runs), len(shared))
-    return Group(learner, runs, replicates, shared, curves)
+    group = Group(learner, runs, replicates, shared, n_unshared, curves)
+    if group.thinned:
+        log.warning("%s", group.thinned)
+    return group
 
 
 def select_cell(

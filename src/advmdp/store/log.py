@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 
 
 class _StoreLog(logging.FileHandler):
-    """Appends whole lines; a disk that is full ends a run with its own message, not with this."""
+    """Appends whole lines; a disk that refuses ends a run with its own message, not with this."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Append a line; where the file cannot even be opened, none."""
+        with suppress(OSError):
+            super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Say nothing."""

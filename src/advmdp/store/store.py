@@ -56,26 +56,18 @@ class Store:
         marker = self.path / "store.json"
         if create and not marker.exists():
             self._create(marker)
-        try:
-            schema = json.loads(marker.read_bytes())["schema"]
-        except FileNotFoundError:
-            raise InvalidInput(
-                f"store: {self.path} is not a store; give the folder of one, or create it with "
-                "'advmdp run' or 'advmdp sweep'"
-            ) from None
-        except (ValueError, KeyError, TypeError):
-            raise DamagedFile(
-                f'store: {marker} is damaged; if the runs beside it are whole, write {{"schema": '
-                f"{SCHEMA}}} into it"
-            ) from None
+        schema = _schema(marker)
         if schema > SCHEMA:
             raise InvalidInput(
                 f"store: {self.path} has schema {schema}, this advmdp reads up to {SCHEMA}; "
                 "use a newer advmdp"
             )
+        for folder in (self.path / part for part in PARTS):
+            if folder.exists() and not folder.is_dir():
+                raise DamagedFile(f"store: {folder} is not a folder; move it away")
+            if create:
+                _make_folder(folder)
         if create:
-            for part in PARTS:
-                (self.path / part).mkdir(exist_ok=True)
             _remove_folders(self.path / "work", REMOVED)  # what a killed process had put aside
 
     def _create(self, marker: Path) -> None:
@@ -84,17 +76,18 @@ class Store:
             not self.path.is_dir() or any(map(_is_foreign, os.listdir(self.path)))
         ):
             raise InvalidInput(f"store: {self.path} exists and is not a store; give a new folder")
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise StorageFailure(f"store: {self.path}: {problem.strerror}") from None
+        _make_folder(self.path)
         write_atomically(marker, [json.dumps({"schema": SCHEMA}).encode() + b"\n"])
 
     # ------------------------------------------------------------------ writing
 
     def claim(self, identity: Identity) -> Claim | None:
         """The right to play a run, or None: somebody else plays it, or it is finished."""
-        claim = Claim.take(self.path / "work" / identity.run)
+        folder = self.path / "work" / identity.run
+        try:
+            claim = Claim.take(folder)
+        except OSError as problem:
+            raise _refused(folder, problem) from None
         if claim is not None and self.is_finished(identity):
             self.drop(claim)
             return None
@@ -109,10 +102,14 @@ class Store:
             manifest = self._checked(folder)
         except DamagedFile as problem:
             aside = self.path / "damaged" / f"{identity.run}-{secrets.token_hex(4)}"
-            aside.parent.mkdir(exist_ok=True)
-            with suppress(FileNotFoundError):  # another sweep may have moved it already
+            _make_folder(aside.parent)
+            try:
                 folder.rename(aside)
-                log.warning("%s; it is played again, the damaged one is kept in %s", problem, aside)
+            except FileNotFoundError:  # another sweep has moved it already
+                return False
+            except OSError as refusal:
+                raise _refused(aside, refusal) from None
+            log.warning("%s; it is played again, the damaged one is kept in %s", problem, aside)
             return False
         if manifest["hash"] != identity.hash:
             raise InvalidInput(f"store: {folder} holds another spec; use another store")
@@ -266,6 +263,40 @@ class Store:
             if checksum(data) != expected:
                 raise DamagedFile(f"{folder / name}: the checksum does not fit")
         return manifest
+
+
+def _schema(marker: Path) -> int:
+    """The version of a store's form."""
+    try:
+        schema = json.loads(marker.read_bytes())["schema"]
+    except (FileNotFoundError, NotADirectoryError):
+        raise InvalidInput(
+            f"store: {marker.parent} is not a store; give the folder of one, or create it with "
+            "'advmdp run' or 'advmdp sweep'"
+        ) from None
+    except PermissionError as problem:
+        raise StorageFailure(f"store: {marker} cannot be read ({problem.strerror})") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        schema = None
+    if type(schema) is not int or schema < 1:
+        raise DamagedFile(
+            f"store: {marker} is damaged; if the runs beside it are whole, put a file with "
+            f'{{"schema": {SCHEMA}}} in its place'
+        )
+    return schema
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise _refused(folder, problem) from None
+
+
+def _refused(path: Path, problem: OSError) -> StorageFailure:
+    return StorageFailure(
+        f"store: {path} cannot be written ({problem.strerror}); give a store that can"
+    )
 
 
 def _remove_folders(place: Path, ending: str) -> None:
