@@ -97,8 +97,10 @@ def test_the_hash_is_of_the_content() -> None:
         == one_run(learner={"eta_scale": 2.0, "name": "uob-reps"}).hash
     )
     assert one_run(learner="uob-reps").hash == one_run(learner={"name": "uob-reps"}).hash
-    # The numbers of stored runs depend on this value: a change needs a new SPEC_VERSION.
-    assert one_run().hash == "7e42653c33838c129e2118f8d3e55bec4b60a1ab9553f112b3ece4cf9d480fb0"
+    # The numbers of stored runs depend on these values: a change needs a new version.
+    sparse = one_run(mdp={"name": "deep-sea", "depth": 4})
+    assert sparse.hash == "cd406d5c6617b12f4c63c736eb30eed929a6716cd60d1ab57b14708b353979b2"
+    assert one_run().hash == "1bad7130b1263fd4df06f4c6b001cbaa0bbf84ec3bcfd86ad57a020965008aa0"
 
 
 @pytest.mark.parametrize(
