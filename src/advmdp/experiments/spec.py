@@ -51,8 +51,8 @@ from advmdp.experiments.rewards_part import RewardsPart
 from advmdp.learners.tuning import MAX_EPISODES
 from advmdp.store.identity import Identity
 
-# Part of the hash: raised where the same spec would give other numbers.  The second is of specs whose
-# MDP declares its successors: there learners with an unknown transition begin elsewhere now.
+# Part of the hash: raised where the same spec would give other numbers.  The second is of specs
+# whose MDP declares its successors: learners with an unknown transition begin elsewhere there now.
 SPEC_VERSION, DECLARED_VERSION = 1, 2
 BEYOND_COLUMNS = 2**63  # the frames of a store keep whole numbers in 64 bits, with a sign
 
