@@ -12,6 +12,7 @@ from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels import mirror as kernel
 from advmdp.kernels.dual import Dual, Measure
 from advmdp.kernels.episode import play_mirror
+from advmdp.kernels.flow import forward
 from advmdp.kernels.looks import mean_width
 from advmdp.kernels.projection import Solver, project
 from advmdp.kernels.rows import BALL, SIMPLEX, TransitionSet
@@ -282,5 +283,7 @@ def _first_measure(layout: Layout) -> Measure:
     of_layer = np.add.reduceat(of_state, layout.layer_start[: layout.n_layers])
     mass = np.ones(layout.n_states)
     mass[:-1] = of_state / np.repeat(of_layer, layout.layer_sizes[:-1])
-    chance = np.repeat(1.0 / size, size)
-    return Measure(chance, size / np.repeat(of_state, layout.n_actions), mass)
+    first = Measure(np.repeat(1.0 / size, size), size / np.repeat(of_state, layout.n_actions), mass)
+    if layout.is_dense:  # the same, with the rounding of the flow that all later episodes have
+        forward(layout.graph(), first.chance, first.policy, first.mass)
+    return first
