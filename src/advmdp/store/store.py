@@ -13,7 +13,6 @@ written again.  Any number of sweeps and readers may use one store at once.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import secrets
@@ -28,16 +27,21 @@ from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
 from advmdp.store import manifest as manifests
 from advmdp.store.checkpoints import Checkpoints
 from advmdp.store.claims import Claim, is_claimed
+from advmdp.store.folder import (
+    PARTS,
+    REMOVED,
+    make_folder,
+    open_folder,
+    refused,
+    remove_folders,
+)
 from advmdp.store.identity import Identity
 from advmdp.store.outcome import Outcome, checksum, parquet_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-SCHEMA = 1
 CURVES = "curves.parquet"
-PARTS = ("runs", "work")
-REMOVED = ".removed"  # how the name of a folder ends that is about to be
 log = logging.getLogger(__name__)
 
 
@@ -53,31 +57,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path = Path(path)
-        marker = self.path / "store.json"
-        if create and not marker.exists():
-            self._create(marker)
-        schema = _schema(marker)
-        if schema > SCHEMA:
-            raise InvalidInput(
-                f"store: {self.path} has schema {schema}, this advmdp reads up to {SCHEMA}; "
-                "use a newer advmdp"
-            )
-        for folder in (self.path / part for part in PARTS):
-            if folder.exists() and not folder.is_dir():
-                raise DamagedFile(f"store: {folder} is not a folder; move it away")
-            if create:
-                _make_folder(folder)
-        if create:
-            _remove_folders(self.path / "work", REMOVED)  # what a killed process had put aside
-
-    def _create(self, marker: Path) -> None:
-        """The marker first: a process killed in between leaves a store, or an empty folder."""
-        if self.path.exists() and (
-            not self.path.is_dir() or any(map(_is_foreign, os.listdir(self.path)))
-        ):
-            raise InvalidInput(f"store: {self.path} exists and is not a store; give a new folder")
-        _make_folder(self.path)
-        write_atomically(marker, [json.dumps({"schema": SCHEMA}).encode() + b"\n"])
+        open_folder(self.path, create)
 
     # ------------------------------------------------------------------ writing
 
@@ -87,7 +67,7 @@ class Store:
         try:
             claim = Claim.take(folder)
         except OSError as problem:
-            raise _refused(folder, problem) from None
+            raise refused(folder, problem) from None
         if claim is not None and self.is_finished(identity):
             self.drop(claim)
             return None
@@ -102,13 +82,13 @@ class Store:
             manifest = self._checked(folder)
         except DamagedFile as problem:
             aside = self.path / "damaged" / f"{identity.run}-{secrets.token_hex(4)}"
-            _make_folder(aside.parent)
+            make_folder(aside.parent)
             try:
                 folder.rename(aside)
             except FileNotFoundError:  # another sweep has moved it already
                 return False
             except OSError as refusal:
-                raise _refused(aside, refusal) from None
+                raise refused(aside, refusal) from None
             log.warning("%s; it is played again, the damaged one is kept in %s", problem, aside)
             return False
         if manifest["hash"] != identity.hash:
@@ -117,7 +97,7 @@ class Store:
 
     def begin(self, identity: Identity, claim: Claim) -> None:
         """Note that a run is being played, and clear what a killed writer left behind."""
-        _remove_folders(claim.folder, ".partial")
+        remove_folders(claim.folder, ".partial")
         started, sittings = self._history(claim)
         content = manifests.manifest_of(
             identity, manifests.RUNNING, started=started, sittings=sittings + 1
@@ -263,51 +243,3 @@ class Store:
             if checksum(data) != expected:
                 raise DamagedFile(f"{folder / name}: the checksum does not fit")
         return manifest
-
-
-def _schema(marker: Path) -> int:
-    """The version of a store's form."""
-    try:
-        schema = json.loads(marker.read_bytes())["schema"]
-    except (FileNotFoundError, NotADirectoryError):
-        raise InvalidInput(
-            f"store: {marker.parent} is not a store; give the folder of one, or create it with "
-            "'advmdp run' or 'advmdp sweep'"
-        ) from None
-    except PermissionError as problem:
-        raise StorageFailure(f"store: {marker} cannot be read ({problem.strerror})") from None
-    except (OSError, ValueError, KeyError, TypeError):
-        schema = None
-    if type(schema) is not int or schema < 1:
-        raise DamagedFile(
-            f"store: {marker} is damaged; if the runs beside it are whole, put a file with "
-            f'{{"schema": {SCHEMA}}} in its place'
-        )
-    return schema
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise _refused(folder, problem) from None
-
-
-def _refused(path: Path, problem: OSError) -> StorageFailure:
-    return StorageFailure(
-        f"store: {path} cannot be written ({problem.strerror}); give a store that can"
-    )
-
-
-def _remove_folders(place: Path, ending: str) -> None:
-    """Hidden folders whose names end like this."""
-    with os.scandir(place) as entries:
-        found = [e.path for e in entries if e.name.startswith(".") and e.name.endswith(ending)]
-    for path in found:
-        if os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _is_foreign(name: str) -> bool:
-    """Whether a file was there before: not what a killed process leaves of the marker."""
-    return not (name.startswith(".store.json.") and name.endswith(".partial"))
