@@ -73,6 +73,7 @@ assert found(ours.play) is None
 keep(ours.play, "play")
 keep(ours.rescue, "rescue")
 assert found(ours.play) == {"name": "play", "text": []}, "the text is not needed again"
+print("kept")
 """
 
 SECOND = """
@@ -86,6 +87,7 @@ for other in (programs_of(100, 4), programs_of(100, 2, "o-reps")):
 assert cache(ours.play).load_overload(KINDS[:1], Target()) is None, "other arguments"
 Codegen.magic_tuple = lambda self: ((13, 0), (8, 0))
 assert found(ours.play) is None, "compiled for another card"
+print("found")
 """
 
 BROKEN = """
@@ -97,6 +99,11 @@ for path in Path(cache(ours.play).cache_path).glob("*play*.nb*"):
 assert found(ours.play) is None
 assert found(ours.rescue)["name"] == "rescue"
 keep(ours.play, "once more")
+print("missed")
+"""
+
+AGAIN = """
+print(found(programs_of(100, 2).play)["name"])
 """
 
 FULL_DISK = """
@@ -108,6 +115,7 @@ ours = programs_of(100, 8)
 cache(ours.play)._cache_file.save = full
 keep(ours.play, "play")
 assert found(ours.play) is None
+print("not kept")
 """
 
 
@@ -117,22 +125,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def play_processes(*scripts: str) -> None:
-    for script in scripts:
-        simulate(PROCESS + script, simulator=False)
+def play_processes(*scripts: str) -> list[str]:
+    """What the scripts print, one process after the other; each has assertions of its own."""
+    return [simulate(PROCESS + script, simulator=False).strip() for script in scripts]
 
 
 def test_another_process_finds_the_same_program(folder: Path) -> None:
-    play_processes(FIRST, SECOND)
+    assert play_processes(FIRST, SECOND) == ["kept", "found"]
     assert list(folder.rglob("*programs_for.locals.play*.nbc"))
 
 
 def test_what_cannot_be_read_is_compiled_anew(folder: Path) -> None:
-    play_processes(FIRST, BROKEN)
+    assert play_processes(FIRST, BROKEN, AGAIN) == ["kept", "missed", "once more"]
 
 
 def test_a_full_disk_does_not_stop_a_batch(folder: Path) -> None:
-    play_processes(FULL_DISK)
+    assert play_processes(FULL_DISK) == ["not kept"]
 
 
 def test_an_edited_source_gives_another_stamp(tmp_path: Path) -> None:

@@ -12,10 +12,8 @@ from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels import mirror as kernel
 from advmdp.kernels.dual import Dual, Measure
 from advmdp.kernels.episode import play_mirror
-from advmdp.kernels.flow import forward
 from advmdp.kernels.looks import mean_width
 from advmdp.kernels.projection import Solver, project
-from advmdp.kernels.rows import BALL, SIMPLEX, TransitionSet
 from advmdp.kernels.visits import (
     BERNSTEIN,
     EPISODES,
@@ -28,11 +26,11 @@ from advmdp.kernels.visits import (
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import CompiledLoop, Steps, check_full_information, check_trajectory
 from advmdp.learners.compiled import OLD_VISITS, CompiledLearner
+from advmdp.learners.start import first_set, uniform_over_pairs, uniform_over_triples
 from advmdp.learners.tuning import checked_horizon
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition, L1Set
 from advmdp.steps.occupancy import joined
 from advmdp.steps.workspace import (
-    all_transitions,
     is_wide,
     new_reach,
     new_solver,
@@ -81,8 +79,10 @@ class MirrorDescent(CompiledLearner):
         self._wide = is_wide(layout)
         state = kernel.Learner(
             rates=kernel.Rates(eta, gamma, log_term, floor, reach, shape, estimator),
-            measure=_first_measure(layout) if known is None else _on_known(layout, known),
-            rows=_first_set(layout, shape, floor, least) if known is None else known.rows,
+            measure=uniform_over_triples(layout)
+            if known is None
+            else uniform_over_pairs(layout, known),
+            rows=first_set(layout, shape, floor, least) if known is None else known.rows,
             visits=no_visits(layout, n_episodes),
             solver=new_solver(layout),
             reach=new_reach(layout),
@@ -251,39 +251,3 @@ class MirrorDescent(CompiledLearner):
 
 
 _NO_LOSSES = np.zeros(0)
-
-
-def _first_set(layout: Layout, shape: int, floor: float, least: float) -> TransitionSet:
-    """Every transition function; for balls with their centre in the middle, shifted if wanted."""
-    rows = all_transitions(layout)._replace(least=least)
-    if shape == WEISSMAN:
-        size = layout.row_sizes()
-        rows.lower[:] = np.repeat(1.0 / size, size)
-        rows.slack[:] = floor
-        rows.width[:] = 2.0 * (1.0 - floor * size)
-        rows.kind[:] = np.where((size > 1) & (floor > 0.0), BALL, SIMPLEX)
-    return rows
-
-
-def _on_known(layout: Layout, known: KnownTransition) -> Measure:
-    """Uniform over the pairs of each layer: not yet an occupancy measure, see the caller."""
-    policy = np.full(layout.n_rows, 1.0 / layout.n_actions)
-    sizes = layout.layer_sizes
-    mass = np.repeat(1.0 / np.array(sizes), sizes)
-    return Measure(known.rows.lower.copy(), policy, np.where(known.unreached(), 0.0, mass))
-
-
-def _first_measure(layout: Layout) -> Measure:
-    """Uniform over the triples of each layer, 1 / (|X_k| |A| |X_{k+1}|): the printed q_1.
-
-    With a declared support that does not conserve flow, see the caller.
-    """
-    size = layout.row_sizes()
-    of_state = size.reshape(-1, layout.n_actions).sum(axis=1)
-    of_layer = np.add.reduceat(of_state, layout.layer_start[: layout.n_layers])
-    mass = np.ones(layout.n_states)
-    mass[:-1] = of_state / np.repeat(of_layer, layout.layer_sizes[:-1])
-    first = Measure(np.repeat(1.0 / size, size), size / np.repeat(of_state, layout.n_actions), mass)
-    if layout.is_dense:  # the same, with the rounding of the flow that all later episodes have
-        forward(layout.graph(), first.chance, first.policy, first.mass)
-    return first
