@@ -24,8 +24,8 @@ from advmdp.batch import BatchRun, RefusedRuns, play_batch
 from advmdp.batch.columns import Block
 from advmdp.batch.playing import shape_of
 from advmdp.batch.runs import casts
-from advmdp.kernels.draws import TRAJECTORY, uniform_pair
-from advmdp.kernels.targets import machine_code
+from advmdp.kernels.runtime.random_numbers import TRAJECTORY, uniform_pair
+from advmdp.kernels.runtime.targets import machine_code
 from advmdp.seeds import seed_words
 from benchmarks.worlds import SMALL
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.graph import Graph
+from advmdp.kernels.model.graph import Graph
 from advmdp.support import (
     checked_pools,
     checked_sizes,

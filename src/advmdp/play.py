@@ -18,7 +18,7 @@ from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import Checkpoint
 from advmdp.evaluation.invariants import InvariantChecker
 from advmdp.evaluation.run import Recorder, Run, Snapshot, checked_checkpoints
-from advmdp.kernels.episode import (
+from advmdp.kernels.accounting.episode import (
     World,
     note_belief,
     note_estimates,
@@ -26,7 +26,7 @@ from advmdp.kernels.episode import (
     note_projection,
     open_episode,
 )
-from advmdp.kernels.graph import Graph
+from advmdp.kernels.model.graph import Graph
 from advmdp.learners.base import FullInformation, Learner, Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.seeds import seed_words

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import Decomposition
 from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
-from advmdp.kernels.episode import World
+from advmdp.kernels.accounting.episode import World
 from advmdp.layout import Floats
 from advmdp.learners.base import Learner
 from advmdp.learners.per_start import PerStart

@@ -128,17 +128,17 @@ print("strict")
 EXCHANGED = """
 import importlib
 from advmdp.batch import programs, sharing
-from advmdp.kernels.targets import CUDA_PACKAGE
+from advmdp.kernels.runtime.targets import CUDA_PACKAGE
 
 programs._load_kernels()
 programs._load_kernels()  # for another plan
 projection, careful = (
-    importlib.import_module(f"{CUDA_PACKAGE}.{name}") for name in ("projection", "careful")
+    importlib.import_module(f"{CUDA_PACKAGE}.{name}") for name in ("kl.projection", "sets.log_domain")
 )
-for name in ("shared", "meet", "largest"):
+for name in ("shared", "barrier", "largest"):
     assert getattr(projection, name) is getattr(sharing, name), name
 assert careful.largest.py_func.__code__.co_argcount == 3
-episode = importlib.import_module(f"{CUDA_PACKAGE}.episode")
+episode = importlib.import_module(f"{CUDA_PACKAGE}.accounting.episode")
 assert episode.begin_episode_in_step is sharing.begin_episode_in_step
 print("exchanged")
 """
@@ -160,7 +160,7 @@ print("blocks")
 # Projections that fail on purpose: every one on the fast path, and that of a marked run on both.
 FAILING = """
 import importlib
-from advmdp.kernels.targets import load_cuda_kernels
+from advmdp.kernels.runtime.targets import load_cuda_kernels
 
 package = load_cuda_kernels().__name__
 MARK = 77.0

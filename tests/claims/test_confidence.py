@@ -7,7 +7,7 @@ import numpy as np
 import advmdp as am
 from advmdp.claims import confidence
 from advmdp.claims.witness import watch
-from advmdp.kernels import witness as kernel
+from advmdp.kernels.accounting import witness as kernel
 from tests.claims.broken import NarrowSets, rng
 
 

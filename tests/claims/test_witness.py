@@ -7,8 +7,8 @@ import pytest
 
 import advmdp as am
 from advmdp.claims.witness import watch
-from advmdp.kernels import witness as kernel
-from advmdp.kernels.rows import BOX
+from advmdp.kernels.accounting import witness as kernel
+from advmdp.kernels.sets.rows import BOX
 from tests.reference.linear_programs import upper_occupancy_lp
 
 

@@ -12,7 +12,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import advmdp as am
-from advmdp.kernels.draws import TRAJECTORY, uniform_pair
+from advmdp.kernels.runtime.random_numbers import TRAJECTORY, uniform_pair
 from advmdp.seeds import seed_words
 
 MDP = am.families.random_mdp((1, 4, 3, 1), n_actions=3, seed=2, n_successors=2)

@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from advmdp.kernels.draws import LOSSES, TRAJECTORY, philox, uniform_four, uniform_pair
+from advmdp.kernels.runtime.random_numbers import (
+    LOSSES,
+    TRAJECTORY,
+    philox,
+    uniform_four,
+    uniform_pair,
+)
 
 ONES = 0xFFFFFFFF
 
@@ -100,10 +106,10 @@ def test_numbers_are_uniform_and_uncorrelated() -> None:
 SIMULATED = """
 import numpy as np
 from numba import cuda
-from advmdp.kernels.targets import load_cuda_kernels
+from advmdp.kernels.runtime.targets import load_cuda_kernels
 import importlib
 load_cuda_kernels()
-draws = importlib.import_module("advmdp._cuda_kernels.draws")
+draws = importlib.import_module("advmdp._cuda_kernels.runtime.random_numbers")
 
 @cuda.jit
 def fill(seeds, out):

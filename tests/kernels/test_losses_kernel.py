@@ -9,8 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from advmdp.kernels.draws import LOSSES, uniform_four
-from advmdp.kernels.losses import (
+from advmdp.kernels.model.losses import (
     CYCLE,
     DRIFT,
     MAJORITY,
@@ -20,6 +19,7 @@ from advmdp.kernels.losses import (
     is_marked,
     observe_path,
 )
+from advmdp.kernels.runtime.random_numbers import LOSSES, uniform_four
 from advmdp.layout import Floats
 
 N_ROWS = 11  # not a multiple of four: the last group of coins is cut short
@@ -125,15 +125,15 @@ import importlib
 import sys
 import numpy as np
 from numba import cuda
-from advmdp.kernels.targets import CUDA_PACKAGE, load_cuda_kernels
+from advmdp.kernels.runtime.targets import CUDA_PACKAGE, load_cuda_kernels
 from advmdp.layout import Layout
 
 on_device = sys.argv[1] == "device"
 if on_device:
     load_cuda_kernels()
 package = CUDA_PACKAGE if on_device else "advmdp.kernels"
-losses = importlib.import_module(package + ".losses")
-trajectory = importlib.import_module(package + ".trajectory")
+losses = importlib.import_module(package + ".model.losses")
+trajectory = importlib.import_module(package + ".model.trajectory")
 graph = Layout((1, 2, 2, 1), 2).graph()
 
 def episodes(tables, marks, pressure, policy, transitions, out, states, rows):

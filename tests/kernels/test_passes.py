@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numba import njit
 from numba.core.errors import TypingError
 
-from advmdp.kernels import box_passes, passes
+from advmdp.kernels.runtime import passes
+from advmdp.kernels.sets import box_passes
 
 SIZES = [*range(1, 20), 24, 31, 32, 33, 100]
 PADDING = 9  # entries around a row that no pass may read or write

@@ -36,8 +36,8 @@ def n_threads():
 
 
 n_exchanged = 0
-for found in pkgutil.iter_modules(kernels.__path__):
-    module = importlib.import_module(f"advmdp.kernels.{found.name}")
+for found in pkgutil.walk_packages(kernels.__path__, "advmdp.kernels."):
+    module = importlib.import_module(found.name)
     for name, ours in (("shared", shuffled), ("n_threads", n_threads), ("MAY_SHARE", True)):
         if together and hasattr(module, name):
             setattr(module, name, ours)
@@ -62,7 +62,8 @@ learner = am.LEARNERS[name].make(mdp.layout, n_episodes=n_episodes, **parameters
 losses = am.losses.Stochastic(np.random.default_rng(3).random(mdp.layout.n_rows))
 run = am.play(mdp, losses, learner, n_episodes, seed=5, checkpoints=range(1, n_episodes + 1))
 from advmdp.evaluation.account import new_ledger
-from advmdp.kernels import episode, stock
+from advmdp.kernels.accounting import episode
+from advmdp.kernels.accounting import evaluation_point as stock
 
 ledger, rng = new_ledger(mdp), np.random.default_rng(4)
 ledger.total[:], ledger.fed[:] = rng.random((2, mdp.layout.n_rows))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import advmdp
-from advmdp.kernels import targets
+from advmdp.kernels.runtime import targets
 
 PACKAGE = Path(advmdp.__file__).parent
 
@@ -22,14 +22,14 @@ import numpy as np
 from numba import cuda
 import advmdp as am
 from advmdp.evaluation.account import new_ledger
-from advmdp.kernels.episode import World, play_mirror
-from advmdp.kernels.targets import load_cuda_kernels
+from advmdp.kernels.accounting.episode import World, play_mirror
+from advmdp.kernels.runtime.targets import load_cuda_kernels
 import importlib
 
 mdp = am.families.random_mdp((1, 2, 3, 1), 2, seed=0)
 losses = am.losses.Stochastic(mdp.layout.pairs(np.random.default_rng(0).random(mdp.layout.n_rows)))
 package = load_cuda_kernels().__name__
-device = importlib.import_module(package + ".episode").play_mirror
+device = importlib.import_module(package + ".accounting.episode").play_mirror
 assert device is not play_mirror
 
 
@@ -89,7 +89,7 @@ def test_an_edit_of_any_kernel_file_renews_every_cache(tmp_path: Path) -> None:
     package = tmp_path / "advmdp"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     script = (
-        "import numpy as np; from advmdp.kernels.flow import expected_loss;"
+        "import numpy as np; from advmdp.kernels.model.flow import expected_loss;"
         "from advmdp.layout import Layout;"
         "graph = Layout((1, 1), 1).graph();"
         "print(expected_loss(graph, np.ones(1), np.ones(2), np.ones(1)))"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from advmdp.kernels.trajectory import draw_trajectory, pick
+from advmdp.kernels.model.trajectory import draw_trajectory, pick
 from advmdp.layout import Floats, Layout
 from tests.reference.instances import random_kernel, random_policy
 from tests.reference.tables import occupancy

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.fpop import begin_fpop
-from advmdp.kernels.rows import SIMPLEX
+from advmdp.kernels.learners.fpop import begin_fpop
+from advmdp.kernels.sets.rows import SIMPLEX
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.tuning import width_log_term
 from tests.reference.contract import DENSE, GRID, WORLDS, doubling, drive, flat, follow

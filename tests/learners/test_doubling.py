@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels import episode
+from advmdp.kernels.accounting import episode
 from advmdp.learners import mirror
 from advmdp.learners.catalogue import LEARNERS
 from tests.reference.contract import (

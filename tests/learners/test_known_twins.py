@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.mirror import FULL, OWN, UPPER
-from advmdp.kernels.optimism import optimistic_response
-from advmdp.kernels.visits import KNOWN
+from advmdp.kernels.learners.mirror_descent import FULL, OWN, UPPER
+from advmdp.kernels.model.visits import KNOWN
+from advmdp.kernels.sets.optimism import optimistic_response
 from advmdp.layout import Floats
 from advmdp.learners.mirror import MirrorDescent
 from advmdp.steps.confidence import ConfidenceSet, KnownTransition

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.mirror import OWN, UPPER
-from advmdp.kernels.visits import KNOWN
+from advmdp.kernels.learners.mirror_descent import OWN, UPPER
+from advmdp.kernels.model.visits import KNOWN
 from advmdp.layout import Layout, Table
 from advmdp.learners.mirror import MirrorDescent
 from advmdp.learners.tuning import width_log_term

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.projection import project
+from advmdp.kernels.kl.projection import project
 from advmdp.layout import Table
 from advmdp.learners import per_start
 from tests.reference.contract import flat

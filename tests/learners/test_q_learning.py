@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.q_learning import learning_rate
+from advmdp.kernels.learners.q_learning import learning_rate
 from advmdp.learners.q_learning import QLearningB, QLearningH
 from tests.reference.plain_stochastic import PlainQLearning
 from tests.reference.shadow import (

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels import mirror as kernel
-from advmdp.kernels.visits import Visits
+from advmdp.kernels.learners import mirror_descent as kernel
+from advmdp.kernels.model.visits import Visits
 
 LAYOUT = am.Layout(layer_sizes=(1, 3, 2, 3, 1), n_actions=2)
 # All states of a layer share their counts, and two layers do: an episode meets a counter twice.

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import advmdp as am
-from advmdp.kernels.graph import Graph
+from advmdp.kernels.model.graph import Graph
 from tests.reference.instances import Instance, instances, modest, random_instance
 from tests.reference.tables import box_error, flow_error, greatest_difference
 from tests.steps.sets import layout_of

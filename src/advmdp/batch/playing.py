@@ -123,7 +123,7 @@ def shape_of(runs: Sequence[BatchRun], width: int | None = None) -> tuple[int, i
     Few runs get a warp each; more share one, until a warp is full.
     """
     learner: Any = runs[0].learner
-    # Only the kernels of this loop say which of their loops can be shared (``kernels/targets``).
+    # Only the kernels of this loop say which of their loops can be shared (``kernels/runtime/targets``).
     together = learner.compiled_loop().kernel.__name__ == "play_mirror" and not is_simulated()
     if width is None:
         width = 1

@@ -19,11 +19,11 @@ from numba.core import config
 from advmdp.batch.columns import Node, Plan
 from advmdp.batch.compiling import Program
 from advmdp.batch.views import twin, view_of
-from advmdp.kernels.stock import BEST, BEST_FED, EPOCH, SUMS, WIDTH
-from advmdp.kernels.targets import CUDA_PACKAGE, SOURCE_STAMP, load_cuda_kernels
+from advmdp.kernels.accounting.evaluation_point import BEST, BEST_FED, EPOCH, SUMS, WIDTH
+from advmdp.kernels.runtime.targets import CUDA_PACKAGE, SOURCE_STAMP, load_cuda_kernels
 
 WARP = 32
-LOOPS = {"play_mirror": "episode", "play_watched": "witness"}
+LOOPS = {"play_mirror": "accounting.episode", "play_watched": "accounting.witness"}
 """Where the loops of learners that project are; all others are in ``episode`` as well."""
 
 
@@ -45,9 +45,9 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
     _load_kernels()
     view, width, threads = view_of(plan), plan.width, plan.threads
     n_places = width * threads
-    episode, mirror = _module("episode"), _module("mirror")
-    loop = getattr(_module(LOOPS.get(loop_name, "episode")), loop_name)
-    judge, note_projection = _module("stock").judge, episode.note_projection
+    episode, mirror = _module("accounting.episode"), _module("learners.mirror_descent")
+    loop = getattr(_module(LOOPS.get(loop_name, "accounting.episode")), loop_name)
+    judge, note_projection = _module("accounting.evaluation_point").judge, episode.note_projection
     finish_safely, undo_update = mirror.finish_safely, mirror.undo_update
     look = _look_of(plan)
 
@@ -122,7 +122,9 @@ def _load_kernels() -> None:
     )
     from advmdp.batch.steps import steps
 
-    alone = dict(vars(_module("targets")))  # a kernel may have the same name and be something else
+    alone = dict(
+        vars(_module("runtime.threads"))
+    )  # a kernel may have the same name and be something else
     for name, module in list(sys.modules.items()):
         if name.startswith(f"{package.__name__}."):
             for common in sharing.EXCHANGED:
@@ -148,5 +150,5 @@ def _look_of(plan: Plan) -> Callable[..., Any]:
     assert isinstance(state, Node)
     first = state.parts[0]
     assert isinstance(first, Node)
-    looks = _module("looks")
+    looks = _module("accounting.observers")
     return looks.LOOKS.get(twin(first.kind), looks.see_nothing)  # type: ignore[no-any-return]

@@ -12,8 +12,8 @@ from advmdp.batch.runs import BatchRun
 from advmdp.evaluation.account import Decomposition, four_terms, new_ledger, solver_statistics
 from advmdp.evaluation.comparator import best_fixed_policy
 from advmdp.evaluation.run import Run
-from advmdp.kernels.episode import EXPECTED, REALISED
-from advmdp.kernels.stock import BEST, BEST_FED, EPOCH, N_FIGURES, SUMS, WIDTH
+from advmdp.kernels.accounting.episode import EXPECTED, REALISED
+from advmdp.kernels.accounting.evaluation_point import BEST, BEST_FED, EPOCH, N_FIGURES, SUMS, WIDTH
 
 if TYPE_CHECKING:
     from advmdp.batch.wave import Wave

@@ -10,9 +10,9 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import new_ledger
-from advmdp.kernels.episode import Ledger, World
-from advmdp.kernels.graph import Graph
-from advmdp.kernels.losses import LossProgram
+from advmdp.kernels.accounting.episode import Ledger, World
+from advmdp.kernels.model.graph import Graph
+from advmdp.kernels.model.losses import LossProgram
 from advmdp.learners.base import Learner
 from advmdp.learners.tuning import refuse_too_many_episodes
 from advmdp.seeds import seed_words

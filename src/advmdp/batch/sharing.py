@@ -1,4 +1,4 @@
-"""Several GPU threads for one run, and runs in step: see the end of ``kernels/targets``.
+"""Several GPU threads for one run, and runs in step: see ``kernels/runtime/threads``.
 
 The threads of a run are neighbours in a warp.  They execute everything together, so what is not
 in a shared loop is computed by all of them at once, from the same numbers and at no extra price: a
@@ -23,10 +23,10 @@ from numba.cuda.typing.templates import AbstractTemplate, infer_global
 from advmdp.batch.steps import Steps, steps_of
 
 EXCHANGED = (
-    *("shared", "n_threads", "thread", "told", "largest", "meet"),
-    *("begin_episode_in_step", "project_in_step"),
+    *("shared", "n_threads", "thread", "broadcast", "reduce_max", "barrier"),
+    *("align_at_episode", "align_at_step"),
 )
-"""What kernels import from ``targets`` and find here instead when they are loaded for a GPU."""
+"""What kernels import from ``runtime.threads`` and find here instead when they are loaded for a GPU."""
 
 SHORT = ir.IntType(32)
 _threads = 1
@@ -107,7 +107,7 @@ def n_threads(context: Any) -> Any:
 
 
 @intrinsic
-def meet(context: Any) -> Any:
+def barrier(context: Any) -> Any:
     """Wait for the other threads of this run."""
 
     def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
@@ -130,7 +130,7 @@ def _wait_for_the_block(builder: Any) -> None:
 
 
 @intrinsic
-def begin_episode_in_step(context: Any) -> Any:
+def align_at_episode(context: Any) -> Any:
     """Wait for the other runs of the block, if several share a warp."""
 
     def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
@@ -142,7 +142,7 @@ def begin_episode_in_step(context: Any) -> Any:
 
 
 @intrinsic
-def project_in_step(context: Any) -> Any:
+def align_at_step(context: Any) -> Any:
     """Wait for the other runs of the block, if each has a warp of its own."""
 
     def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
@@ -178,7 +178,7 @@ def _passed_on(builder: Any, value: Any, source: Any) -> Any:
 
 
 @intrinsic
-def told(context: Any, value: Any, who: Any) -> Any:
+def broadcast(context: Any, value: Any, who: Any) -> Any:
     """The ``value`` that thread number ``who`` has."""
 
     def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:
@@ -191,7 +191,7 @@ def told(context: Any, value: Any, who: Any) -> Any:
 
 
 @intrinsic
-def largest(context: Any, value: Any) -> Any:
+def reduce_max(context: Any, value: Any) -> Any:
     """The largest ``value`` that any of them has."""
 
     def codegen(context: Any, builder: Any, typed: Any, args: Any) -> Any:

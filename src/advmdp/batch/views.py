@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from advmdp.batch.columns import Constant, Node, Plan, Tree
-from advmdp.kernels.targets import CUDA_PACKAGE, load_cuda_kernels
+from advmdp.kernels.runtime.targets import CUDA_PACKAGE, load_cuda_kernels
 
 
 def twin(kind: type) -> type:

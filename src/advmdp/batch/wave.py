@@ -13,7 +13,7 @@ from advmdp.batch.card import processors
 from advmdp.batch.columns import Block, Bytes, by_run, cells
 from advmdp.batch.compiling import Program
 from advmdp.batch.programs import WARP, Programs
-from advmdp.kernels.stock import N_FIGURES
+from advmdp.kernels.accounting.evaluation_point import N_FIGURES
 from advmdp.layout import Floats
 
 SCHEDULERS = 4  # of a multiprocessor
@@ -21,7 +21,7 @@ LARGEST_BLOCK = 32
 
 
 def warps_of_a_block(n_warps: int, n_rows: int, most: int) -> int:
-    """One, or all warps of a multiprocessor, whose runs then go in step (``kernels/targets``).
+    """One, or all warps of a multiprocessor, whose runs then go in step (``kernels/runtime/targets``).
 
     That pays where warps wait for instructions: when schedulers have several of them, and a loop
     over rows is one round of a warp.  (On an H200, microseconds for an episode of 1,000 runs in

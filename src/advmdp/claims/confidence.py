@@ -18,7 +18,7 @@ from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Lab
 from advmdp.claims.witness import watch_all
 from advmdp.claims.worlds import MakeLearner, random_world, seeded, shape_name
-from advmdp.kernels import witness as kernel
+from advmdp.kernels.accounting import witness as kernel
 from advmdp.layout import Floats
 from advmdp.learners.uob_reps import UOBREPS
 from advmdp.reports.panels import Panel, Series

@@ -29,8 +29,8 @@ from advmdp.claims.worlds import (
     switching_world,
 )
 from advmdp.evaluation.run import log_spaced
-from advmdp.kernels.optimism import optimistic_response
-from advmdp.kernels.witness import INNER, SQUARE, Witness
+from advmdp.kernels.accounting.witness import INNER, SQUARE, Witness
+from advmdp.kernels.sets.optimism import optimistic_response
 from advmdp.layout import Floats, Layout
 from advmdp.learners.uob_reps import UOBREPS
 from advmdp.reports.panels import EPISODES, Panel, Series

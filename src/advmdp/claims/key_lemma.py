@@ -26,7 +26,7 @@ from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Lab
 from advmdp.claims.witness import watch
 from advmdp.claims.worlds import MakeLearner, random_world, seeded, shape_name
-from advmdp.kernels.witness import MISSED, Witness
+from advmdp.kernels.accounting.witness import MISSED, Witness
 from advmdp.layout import Floats, Layout
 from advmdp.learners.tuning import width_log_term
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1

@@ -14,7 +14,7 @@ from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Lab
 from advmdp.claims.witness import watch
 from advmdp.claims.worlds import MakeLearner, seeded, shape_name, switching_world
-from advmdp.kernels import witness as kernel
+from advmdp.kernels.accounting import witness as kernel
 from advmdp.layout import Layout, Table
 from advmdp.learners.uob_reps import UOBREPS
 from advmdp.steps.confidence import BoxSet

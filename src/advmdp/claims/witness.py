@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from advmdp.batch import BatchRun, play_batch
 from advmdp.evaluation.run import Run
-from advmdp.kernels.projection import Solver
-from advmdp.kernels.visits import EPOCH
-from advmdp.kernels.witness import LOOKED, Witness, look_at_set, play_watched
+from advmdp.kernels.accounting.witness import LOOKED, Witness, look_at_set, play_watched
+from advmdp.kernels.kl.projection import Solver
+from advmdp.kernels.model.visits import EPOCH
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
 from advmdp.learners.mirror import MirrorDescent

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.evaluation.comparator import Comparator, best_fixed_policy
-from advmdp.kernels.episode import BELIEVED, EXPECTED, FED, PROJECTIONS, REALISED, Ledger
-from advmdp.kernels.projection import EVALUATIONS, ITERATIONS, PRODUCTS, SAFE
+from advmdp.kernels.accounting.episode import BELIEVED, EXPECTED, FED, PROJECTIONS, REALISED, Ledger
+from advmdp.kernels.kl.projection import EVALUATIONS, ITERATIONS, PRODUCTS, SAFE
 from advmdp.layout import Floats
 from advmdp.world.mdp import LayeredMDP
 

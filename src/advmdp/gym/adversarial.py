@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium import spaces
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.draws import TRAJECTORY, uniform_pair
-from advmdp.kernels.trajectory import pick
+from advmdp.kernels.model.trajectory import pick
+from advmdp.kernels.runtime.random_numbers import TRAJECTORY, uniform_pair
 from advmdp.layout import Floats
 from advmdp.seeds import seed_words
 from advmdp.world.loss_streams import LossProcess, LossStream

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.gym.unrolled import Unrolled
-from advmdp.kernels.trajectory import pick
+from advmdp.kernels.model.trajectory import pick
 from advmdp.layout import Floats
 from advmdp.learners.base import Learner, Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes

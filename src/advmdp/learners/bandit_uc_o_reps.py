@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.mirror import OWN
-from advmdp.kernels.visits import WEISSMAN
+from advmdp.kernels.learners.mirror_descent import OWN
+from advmdp.kernels.model.visits import WEISSMAN
 from advmdp.layout import Layout
 from advmdp.learners.mirror import MirrorDescent
 from advmdp.learners.tuning import (

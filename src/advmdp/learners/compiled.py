@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.episode import play_bandit, play_full
-from advmdp.kernels.learning import BANDIT_UPDATES, FULL_UPDATES
-from advmdp.kernels.visits import Visits
+from advmdp.kernels.accounting.episode import play_bandit, play_full
+from advmdp.kernels.learners.registry import BANDIT_UPDATES, FULL_UPDATES
+from advmdp.kernels.model.visits import Visits
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import (
     CompiledLoop,

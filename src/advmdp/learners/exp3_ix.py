@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from advmdp.kernels.hedge import Exp3IXState
+from advmdp.kernels.learners.hedge import Exp3IXState
 from advmdp.layout import Layout
 from advmdp.learners.compiled import BanditLearner
 from advmdp.learners.tuning import checked_horizon, checked_rate

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.fpop import FPLState, FPOPState, Perturbation, begin_fpl, begin_fpop
-from advmdp.kernels.visits import EPISODES, EPOCH, WEISSMAN, adopt
+from advmdp.kernels.learners.fpop import FPLState, FPOPState, Perturbation, begin_fpl, begin_fpop
+from advmdp.kernels.model.visits import EPISODES, EPOCH, WEISSMAN, adopt
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import FullInformation
 from advmdp.learners.compiled import OLD_VISITS, FullInformationLearner

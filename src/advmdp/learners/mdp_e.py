@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.kernels.hedge import MDPEState
+from advmdp.kernels.learners.hedge import MDPEState
 from advmdp.layout import Layout
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.tuning import checked_horizon, checked_rate

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput, UncertifiedStep
-from advmdp.kernels import mirror as kernel
-from advmdp.kernels.dual import Dual, Measure
-from advmdp.kernels.episode import play_mirror
-from advmdp.kernels.looks import mean_width
-from advmdp.kernels.projection import Solver, project
-from advmdp.kernels.visits import (
+from advmdp.kernels.accounting.episode import play_mirror
+from advmdp.kernels.accounting.observers import mean_width
+from advmdp.kernels.kl.dual import Dual, Measure
+from advmdp.kernels.kl.projection import Solver, project
+from advmdp.kernels.learners import mirror_descent as kernel
+from advmdp.kernels.model.visits import (
     BERNSTEIN,
     EPISODES,
     EPOCH,
@@ -44,7 +44,7 @@ class MirrorDescent(CompiledLearner):
     """An occupancy measure moved by KL mirror descent over a set of transitions.
 
     A learner of the family chooses its rates, its estimator and its set (see
-    ``advmdp.kernels.mirror``); everything else is here.
+    ``advmdp.kernels.learners.mirror_descent``); everything else is here.
     """
 
     feedback: ClassVar[Literal["bandit", "full"]] = "bandit"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.flow import best_response
-from advmdp.kernels.hedge import NGSState
+from advmdp.kernels.learners.hedge import NGSState
+from advmdp.kernels.model.flow import best_response
 from advmdp.layout import Floats, Layout
 from advmdp.learners.compiled import BanditLearner
 from advmdp.learners.tuning import checked_horizon, checked_rate

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.mirror import FULL, OWN
-from advmdp.kernels.visits import KNOWN
+from advmdp.kernels.learners.mirror_descent import FULL, OWN
+from advmdp.kernels.model.visits import KNOWN
 from advmdp.layout import Layout
 from advmdp.learners.mirror import MirrorDescent
 from advmdp.learners.tuning import (

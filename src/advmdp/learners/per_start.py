@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import overload
 
 from advmdp.errors import InvalidInput, UncertifiedStep
-from advmdp.kernels import mirror as kernel
-from advmdp.kernels.dual import Measure
-from advmdp.kernels.pool import UNKNOWN
-from advmdp.kernels.projection import project
-from advmdp.kernels.visits import OPENS, old_bounds, renew_bounds, settle
+from advmdp.kernels.kl.dual import Measure
+from advmdp.kernels.kl.merged_rows import UNKNOWN
+from advmdp.kernels.kl.projection import project
+from advmdp.kernels.learners import mirror_descent as kernel
+from advmdp.kernels.model.visits import OPENS, old_bounds, renew_bounds, settle
 from advmdp.layout import Floats, Layout
 from advmdp.learners.base import Steps
 from advmdp.learners.mirror import MirrorDescent

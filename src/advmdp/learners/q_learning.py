@@ -7,7 +7,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from advmdp.kernels.q_learning import QLearningState, Rates
+from advmdp.kernels.learners.q_learning import QLearningState, Rates
 from advmdp.layout import Layout
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate

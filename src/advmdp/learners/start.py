@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from advmdp.kernels.dual import Measure
-from advmdp.kernels.flow import forward
-from advmdp.kernels.rows import BALL, SIMPLEX, TransitionSet
-from advmdp.kernels.visits import WEISSMAN
+from advmdp.kernels.kl.dual import Measure
+from advmdp.kernels.model.flow import forward
+from advmdp.kernels.model.visits import WEISSMAN
+from advmdp.kernels.sets.rows import BALL, SIMPLEX, TransitionSet
 from advmdp.layout import Layout
 from advmdp.steps.confidence import KnownTransition
 from advmdp.steps.workspace import all_transitions

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from advmdp.kernels.mirror import FULL
-from advmdp.kernels.visits import BERNSTEIN, WEISSMAN
+from advmdp.kernels.learners.mirror_descent import FULL
+from advmdp.kernels.model.visits import BERNSTEIN, WEISSMAN
 from advmdp.layout import Layout
 from advmdp.learners.mirror import MirrorDescent
 from advmdp.learners.tuning import (

@@ -7,8 +7,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from advmdp.kernels.empirical import Model
-from advmdp.kernels.ucbvi import Bonus, UCBVIState, plan
+from advmdp.kernels.learners.ucbvi import Bonus, UCBVIState, plan
+from advmdp.kernels.model.empirical import Model
 from advmdp.layout import Layout
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate

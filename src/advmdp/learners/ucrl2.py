@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from advmdp.kernels.ucrl2 import EPISODES, EPOCH, UCRL2State, Widths, Window
+from advmdp.kernels.learners.ucrl2 import EPISODES, EPOCH, UCRL2State, Widths, Window
 from advmdp.layout import Layout, Table
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_rate

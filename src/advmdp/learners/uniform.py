@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from advmdp.kernels.uniform import FixedPolicy
+from advmdp.kernels.learners.uniform import FixedPolicy
 from advmdp.layout import Layout
 from advmdp.learners.compiled import BanditLearner
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from advmdp.kernels.mirror import PRINTED, UPPER
-from advmdp.kernels.visits import BERNSTEIN, WEISSMAN
+from advmdp.kernels.learners.mirror_descent import PRINTED, UPPER
+from advmdp.kernels.model.visits import BERNSTEIN, WEISSMAN
 from advmdp.layout import Layout
 from advmdp.learners.mirror import MirrorDescent
 from advmdp.learners.tuning import (

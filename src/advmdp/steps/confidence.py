@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.rows import BALL, BOX, FIXED, SIMPLEX, TransitionSet
+from advmdp.kernels.sets.rows import BALL, BOX, FIXED, SIMPLEX, TransitionSet
 from advmdp.layout import Floats, Layout, Table
 
 SUM_TOLERANCE = 1e-9

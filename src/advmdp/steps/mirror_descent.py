@@ -2,7 +2,7 @@
 
     argmin over q in Delta(P) of D(q || weights),          Eq. (project_update)
 
-solved through the dual in beta (see ``advmdp.kernels.dual``) and certified: the result is exactly
+solved through the dual in beta (see ``advmdp.kernels.kl.dual``) and certified: the result is exactly
 feasible, and its duality gap says how far from optimal it can be.
 """
 
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from advmdp.errors import InvalidInput, UncertifiedStep
-from advmdp.kernels import projection as kernel
-from advmdp.kernels.targets import machine_code
-from advmdp.kernels.weights import join, project_weights
+from advmdp.kernels.kl import projection as kernel
+from advmdp.kernels.kl.weights import join, project_weights
+from advmdp.kernels.runtime.targets import machine_code
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.workspace import is_wide, new_measure, new_solver

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.dual import Measure
-from advmdp.kernels.flow import forward
-from advmdp.kernels.graph import Graph
-from advmdp.kernels.weights import join
+from advmdp.kernels.kl.dual import Measure
+from advmdp.kernels.kl.weights import join
+from advmdp.kernels.model.flow import forward
+from advmdp.kernels.model.graph import Graph
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import KnownTransition
 from advmdp.steps.upper_occupancy import checked_policy

@@ -8,14 +8,14 @@ from itertools import product
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.blocks import Blocks
-from advmdp.kernels.conjugate import Vectors
-from advmdp.kernels.dual import Dual, Measure, Pool
-from advmdp.kernels.greedy import Reach
-from advmdp.kernels.pool import UNKNOWN
-from advmdp.kernels.projection import Solver
-from advmdp.kernels.rows import SIMPLEX, TransitionSet
-from advmdp.kernels.visits import Visits
+from advmdp.kernels.kl.dual import Dual, Measure, Pool
+from advmdp.kernels.kl.linear.blocks import Blocks
+from advmdp.kernels.kl.linear.conjugate import Vectors
+from advmdp.kernels.kl.merged_rows import UNKNOWN
+from advmdp.kernels.kl.projection import Solver
+from advmdp.kernels.model.visits import Visits
+from advmdp.kernels.sets.linear_maximum import Reach
+from advmdp.kernels.sets.rows import SIMPLEX, TransitionSet
 from advmdp.layout import Floats, Layout
 
 # Layers up to this width form and factor their Hessian blocks; wider ones use conjugate gradients.

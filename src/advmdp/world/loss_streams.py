@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.losses import LossProgram, fill_losses, observe_path
+from advmdp.kernels.model.losses import LossProgram, fill_losses, observe_path
 from advmdp.layout import Floats, Layout
 from advmdp.seeds import seed_words
 

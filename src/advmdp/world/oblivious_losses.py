@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.losses import CYCLE, DRIFT, MAJORITY, MARKED
+from advmdp.kernels.model.losses import CYCLE, DRIFT, MAJORITY, MARKED
 from advmdp.layout import Layout
 from advmdp.seeds import generator
 from advmdp.world.checks import unit_number, unit_pairs, unit_tables, whole_number

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.losses import CYCLE
+from advmdp.kernels.model.losses import CYCLE
 from advmdp.layout import Floats, Layout
 from advmdp.seeds import seed_words
 from advmdp.world.checks import unit_number, unit_pairs

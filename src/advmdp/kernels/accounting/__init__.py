@@ -1,0 +1,1 @@
+"""Whole episodes, exact regret, the four terms, observers."""

@@ -1,0 +1,1 @@
+"""The relative-entropy step: dual, Newton, commit, safe path."""

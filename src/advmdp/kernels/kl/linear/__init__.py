@@ -1,0 +1,1 @@
+"""Linear systems of the Newton step: dense blocks, or conjugate gradients."""

@@ -1,0 +1,194 @@
+"""A block-tridiagonal system, factored in place and solved (see ``blocks``).
+
+The factors of a block are those of D = L L^T, with one over each pivot in its place, and L^{-1} C.
+One thread finishes an entry when it comes to it; several eliminate one column after the other, from
+all entries at once and from the right-hand side.  Both subtract in the same order.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers
+from ...runtime.indices import int64, place
+from ...runtime.targets import kernel, leaf
+from ...runtime.threads import MAY_SHARE, barrier, n_threads, shared
+from .blocks import Blocks
+
+
+@leaf
+def inverse_root(pivot: float, original: float) -> float:
+    """A pivot lost to rounding belongs to a flat direction: zero, do not move along it."""
+    return 1.0 / math.sqrt(pivot) if pivot > 1e-14 * original else 0.0
+
+
+@leaf
+def factor_block(block: Floats, at: int, n: int) -> None:
+    """In-place Cholesky of one lower triangle, a column at a time."""
+    for j in range(n):
+        other = place(at + j * n)
+        original = block[other + j]
+        total = original
+        for t in range(j):
+            total -= block[other + t] * block[other + t]
+        inverse = inverse_root(total, original)
+        for i in range(j + 1, n):
+            line = place(at + i * n)
+            total = block[line + j]
+            for t in range(j):
+                total -= block[line + t] * block[other + t]
+            block[line + j] = total * inverse
+        block[other + j] = inverse
+
+
+@kernel
+def factor_alone(graph: Graph, blocks: Blocks) -> None:
+    """Block elimination from the first layer to the last, in place."""
+    entries = blocks.entries
+    last = n_layers(graph) - 1
+    for k in range(1, last + 1):
+        n = layer_end(graph, k) - layer_begin(graph, k)
+        width = layer_end(graph, k + 1) - layer_begin(graph, k + 1)
+        at = int64(blocks.diagonal_at[k])
+        off = int64(blocks.coupling_at[k])
+        factor_block(entries, at, n)
+        if k == last:
+            return
+        for i in range(n):
+            line = place(off + i * width)
+            for t in range(i):
+                other = place(off + t * width)
+                pull = entries[place(at + i * n) + t]
+                for j in range(width):
+                    entries[line + j] -= pull * entries[other + j]
+            inverse = entries[at + i * n + i]
+            for j in range(width):
+                entries[line + j] *= inverse
+        for y in range(width):
+            target = place(int64(blocks.diagonal_at[k + 1]) + y * width)
+            for i in range(n):
+                line = place(off + i * width)
+                pull = entries[line + y]
+                for j in range(y + 1):
+                    entries[target + j] -= pull * entries[line + j]
+
+
+@leaf
+def eliminate(graph: Graph, k: int, p: int, end: int, blocks: Blocks, direction: Floats) -> None:
+    """Take the column of state p of layer k out of all entries before ``end``."""
+    entries = blocks.entries
+    pull = blocks.pull
+    here = layer_begin(graph, k)
+    there = layer_end(graph, k)
+    n = there - here
+    after = there if k == n_layers(graph) - 1 else layer_end(graph, k + 1)
+    at = int64(blocks.diagonal_at[k])
+    column = p - here
+    pivot = at + column * n + column
+    line = int64(blocks.coupling_at[k]) + column * (after - there)
+    inverse = inverse_root(entries[pivot], blocks.original[p])
+    found = direction[p] * inverse
+    for x in shared(here, after):
+        factor = 0.0
+        if x > p:
+            slot = at + (x - here) * n + column if x < there else line + x - there
+            factor = entries[slot] * inverse
+            entries[slot] = factor
+            direction[x] -= factor * found
+        pull[x] = factor
+    barrier()
+    direction[p] = found
+    entries[pivot] = inverse
+    # What is done already is pulled at with zero, and above the diagonal nobody looks.
+    for e in shared(at, end):
+        entries[e] -= pull[int64(blocks.slot_row[e])] * pull[int64(blocks.slot_column[e])]
+    barrier()
+
+
+@kernel
+def factor_together(graph: Graph, blocks: Blocks, direction: Floats) -> None:
+    """``factor_alone`` and ``substitute_forward`` in one, for several threads."""
+    last = n_layers(graph) - 1
+    for k in range(1, last + 1):
+        here = layer_begin(graph, k)
+        n = layer_end(graph, k) - here
+        for x in shared(here, here + n):
+            slot = int64(blocks.diagonal_at[k]) + (x - here) * (n + 1)
+            blocks.original[x] = blocks.entries[slot]
+        barrier()
+        end = blocks.entries.shape[0]
+        if k + 1 < last:
+            end = int64(blocks.coupling_at[k + 1])
+        for p in range(here, here + n):
+            eliminate(graph, k, p, end, blocks, direction)
+
+
+@leaf
+def substitute_forward(graph: Graph, blocks: Blocks, direction: Floats) -> None:
+    """direction = L^{-1} direction."""
+    entries = blocks.entries
+    last = n_layers(graph) - 1
+    for k in range(1, last + 1):
+        here = layer_begin(graph, k)
+        there = layer_begin(graph, k + 1)
+        n = there - here
+        at = int64(blocks.diagonal_at[k])
+        for i in range(n):
+            found = direction[here + i] * entries[at + i * n + i]
+            direction[here + i] = found
+            for t in shared(i + 1, n):
+                direction[place(here) + t] -= entries[place(at + i) + t * n] * found
+            barrier()
+        if k < last:
+            width = layer_end(graph, k + 1) - there
+            for i in range(n):
+                line = place(int64(blocks.coupling_at[k]) + i * width)
+                pull = direction[here + i]
+                for j in shared(0, width):
+                    direction[place(there) + j] -= pull * entries[line + j]
+            barrier()
+
+
+@leaf
+def substitute_back(graph: Graph, blocks: Blocks, direction: Floats) -> None:
+    """direction = L^{-T} direction."""
+    entries = blocks.entries
+    last = n_layers(graph) - 1
+    for back in range(1, last + 1):
+        k = last + 1 - back
+        here = layer_begin(graph, k)
+        there = layer_begin(graph, k + 1)
+        n = there - here
+        at = int64(blocks.diagonal_at[k])
+        if k < last:
+            width = layer_end(graph, k + 1) - there
+            for i in shared(0, n):
+                line = place(int64(blocks.coupling_at[k]) + i * width)
+                for j in range(width):
+                    direction[here + i] -= entries[line + j] * direction[place(there) + j]
+            barrier()
+        for back_i in range(n):
+            i = n - 1 - back_i
+            line = place(at + i * n)
+            found = direction[here + i] * entries[line + i]
+            direction[here + i] = found
+            for t in shared(0, i):
+                direction[place(here) + t] -= entries[line + t] * found
+            barrier()
+
+
+@kernel
+def solve_blocks(
+    graph: Graph, gradient: Floats, blocks: Blocks, direction: Floats, factored: bool
+) -> None:
+    """direction = -Hessian^{-1} gradient; the blocks are factored first if they are not yet."""
+    for x in shared(0, direction.shape[0]):
+        direction[x] = -gradient[x]
+    barrier()
+    if MAY_SHARE and n_threads() > 1 and not factored:
+        factor_together(graph, blocks, direction)
+    else:
+        if not factored:
+            factor_alone(graph, blocks)
+        substitute_forward(graph, blocks, direction)
+    substitute_back(graph, blocks, direction)

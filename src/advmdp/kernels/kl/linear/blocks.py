@@ -1,0 +1,243 @@
+"""Newton directions for narrow layers: the block-tridiagonal Hessian, formed and factored.
+
+Layer k of G couples only beta_k and beta_{k+1}.  With out and inn the flows of the states and m, p
+the masses and transitions of the rows, layer k adds
+
+    D[k]    += diag(out) - out out^T
+    C[k]     = out inn^T - sum over actions of m p          (the coupling of k and k + 1)
+    D[k+1]  += sum of (m p p^T + m dp/dbeta) - inn inn^T
+
+where an unclipped row's bracket is just m diag(p).  Only lower triangles are kept.
+
+Adding a constant to beta on a whole layer changes nothing (the gauge of the dual), and rows with
+fixed transitions can leave more flat directions.  A ridge of a tiny part of each state's own flow
+makes the factorisation safe and leaves the direction unchanged where it matters.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ...model.graph import (
+    Floats,
+    Graph,
+    Index,
+    is_scattered,
+    layer_begin,
+    layer_end,
+    layer_of,
+    n_layers,
+    row_begin,
+    row_size,
+    successor_of,
+)
+from ...runtime.indices import int64, place
+from ...runtime.targets import kernel, leaf
+from ..dual import IMPLICIT, POOLED, WRITTEN, Dual, Measure
+
+RIDGE = 1e-11
+EMPTY = 1e-290  # a state with less flow than this takes no part
+
+
+class Blocks(NamedTuple):
+    """The Hessian of narrow layers; empty for wide ones."""
+
+    entries: Floats  # D[1], C[1], D[2], C[2], ...
+    diagonal_at: Index  # (L,) where D[k] begins
+    coupling_at: Index  # (L,) where C[k] begins
+    slot_row: Index  # of each entry the state of its line
+    slot_column: Index  # and that of its column
+    pull: Floats  # (S,) scratch: the column that is being eliminated
+    original: Floats  # (S,) scratch: pivots before their block was touched
+
+
+@leaf
+def prepare_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
+    """p_beta of a row that is not implicit in ``work``, and in ``together`` its first group.
+
+    That is divided by the root of its mass: the curvature then needs no branch.
+    """
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    if dual.holding[r] == WRITTEN:
+        mass = dual.group_mass[2 * r]
+        root = 1.0 / math.sqrt(mass) if mass > 0.0 else 0.0
+        for j in range(size):
+            in_group = dual.group[begin + j] == 1
+            dual.together[begin + j] = dual.work[begin + j] * root if in_group else 0.0
+    else:
+        for j in range(size):
+            dual.work[begin + j] = max(measure.chance[begin + j], 0.0)
+            dual.together[begin + j] = 0.0
+
+
+@leaf
+def add_second_group(
+    graph: Graph, r: int, position: int, dual: Dual, there: int, diagonal: Floats, line: int
+) -> None:
+    """The entries of a ball that have come down move together as well."""
+    begin = row_begin(graph, r)
+    if dual.group[begin + position] != 2:
+        return
+    root = 1.0 / math.sqrt(dual.group_mass[2 * r + 1])
+    y = successor_of(graph, r, position) - there
+    m = dual.row_mass[r]
+    pull = m * (dual.work[begin + position] * root)
+    if pull > 0.0:
+        diagonal[line + y] += m * dual.work[begin + position]
+    for i in range(position + 1):
+        if dual.group[begin + i] == 2:
+            z = successor_of(graph, r, i) - there
+            diagonal[line + z] -= pull * (dual.work[begin + i] * root)
+
+
+@leaf
+def add_row_curvature(
+    graph: Graph, r: int, position: int, dual: Dual, there: int, diagonal: Floats, line: int
+) -> None:
+    """The line of one successor in  m p p^T + m dp/dbeta  of a row that is not implicit.
+
+    With p_g the entries of group g:  m p p^T + sum over g of m (diag(p_g) - p_g p_g^T / |p_g|).
+    """
+    begin = place(row_begin(graph, r))
+    m = dual.row_mass[r]
+    weight = m * dual.work[begin + position]
+    pull = m * dual.together[begin + position]
+    if is_scattered(graph, r):
+        if pull > 0.0:
+            diagonal[line + successor_of(graph, r, position) - there] += weight
+        for i in range(position + 1):
+            z = successor_of(graph, r, i) - there
+            diagonal[line + z] += weight * dual.work[begin + i] - pull * dual.together[begin + i]
+    else:
+        target = place(line + int64(graph.first[r]) - there)
+        if pull > 0.0:
+            diagonal[target + position] += weight
+        for i in range(position + 1):
+            part = weight * dual.work[begin + i] - pull * dual.together[begin + i]
+            diagonal[target + i] += part
+
+
+@leaf
+def has_second_group(dual: Dual, r: int) -> bool:
+    return bool(dual.group_mass[2 * r + 1] > 0.0) and dual.holding[r] == WRITTEN
+
+
+@leaf
+def is_explicit(dual: Dual, r: int) -> bool:
+    """Whether a row has a curvature of its own."""
+    is_free = dual.holding[r] == IMPLICIT or dual.holding[r] == POOLED
+    return not is_free and bool(dual.row_mass[r] > 0.0)
+
+
+@leaf
+def line_of(graph: Graph, x: int, k: int, blocks: Blocks) -> int:
+    """Where the line of a state of layer k begins in D[k]."""
+    here = layer_begin(graph, k)
+    n = layer_end(graph, k) - here
+    return place(int64(blocks.diagonal_at[k]) + (x - here) * n)
+
+
+@leaf
+def begin_diagonal(graph: Graph, x: int, k: int, dual: Dual, blocks: Blocks) -> None:
+    """The line of a state in D[k]: what comes from the layer before, without the rows' own part."""
+    here = place(layer_begin(graph, k))
+    line = line_of(graph, x, k, blocks)
+    for j in range(x - here + 1):
+        blocks.entries[line + j] = -(dual.inflow[x] * dual.inflow[here + j])
+    blocks.entries[line + x - here] += dual.free_inflow[x]
+
+
+@leaf
+def end_diagonal(graph: Graph, x: int, k: int, dual: Dual, blocks: Blocks) -> None:
+    """The line of a state in D[k]: what comes from its own layer."""
+    here = place(layer_begin(graph, k))
+    line = line_of(graph, x, k, blocks)
+    for j in range(x - here + 1):
+        blocks.entries[line + j] -= dual.mobile[x] * dual.mobile[here + j]
+    flow = dual.outflow[x] + dual.inflow[x]
+    blocks.entries[line + x - here] += dual.mobile[x] + RIDGE * flow
+    if flow < EMPTY:
+        blocks.entries[line + x - here] += 1.0
+
+
+@leaf
+def subtract_row(
+    graph: Graph, r: int, table: Floats, factor: float, out: Floats, shift: int
+) -> None:
+    """Take ``factor * table`` from the successors' places in ``out``, shifted."""
+    begin = place(row_begin(graph, r))
+    size = row_size(graph, r)
+    if is_scattered(graph, r):
+        for j in range(size):
+            out[shift + successor_of(graph, r, j)] -= table[begin + j] * factor
+    else:
+        target = place(shift + int64(graph.first[r]))
+        for j in range(size):
+            out[target + j] -= table[begin + j] * factor
+
+
+@leaf
+def fill_coupling(
+    graph: Graph, x: int, k: int, measure: Measure, dual: Dual, blocks: Blocks
+) -> None:
+    """The line of a state in  C[k] = out inn^T - sum over actions of m p."""
+    there = place(layer_begin(graph, k + 1))
+    width = layer_end(graph, k + 1) - there
+    coupling = blocks.entries
+    line = place(int64(blocks.coupling_at[k]) + (x - layer_begin(graph, k)) * width)
+    for j in range(width):
+        coupling[line + j] = dual.mobile[x] * dual.inflow[there + j]
+    if dual.lift[x] > 0.0:
+        return  # held up by a floor: its flow does not react to its own beta
+    pooled = place(row_begin(dual.pool.lines, x))
+    for j in range(row_size(dual.pool.lines, x)):
+        flow = dual.pool.lead[x] * dual.pool.table[pooled + j] * dual.tilt[there + j]
+        coupling[line + j] -= flow
+    if dual.pool.others[x] == 0:
+        return
+    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        if dual.holding[r] == IMPLICIT:
+            for j in range(row_size(graph, r)):  # one that could have been pooled: sparse layouts
+                y = successor_of(graph, r, j)
+                p = max(measure.chance[row_begin(graph, r) + j], 0.0)
+                flow = dual.tilt[y] * (dual.row_mass[r] * dual.scale[r] * p)
+                coupling[line + y - there] -= flow
+        elif is_explicit(dual, r):
+            subtract_row(graph, r, dual.work, dual.row_mass[r], coupling, line - there)
+
+
+@leaf
+def add_rows(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
+    """The rows' own curvature, row by row."""
+    diagonal = blocks.entries
+    for k in range(n_layers(graph) - 1):
+        there = layer_begin(graph, k + 1)
+        n = layer_end(graph, k + 1) - there
+        at = int64(blocks.diagonal_at[k + 1])
+        for r in range(layer_begin(graph, k) * graph.n_actions, there * graph.n_actions):
+            if not is_explicit(dual, r):
+                continue
+            prepare_row(graph, r, measure, dual)
+            for j in range(row_size(graph, r)):
+                line = place(at + (successor_of(graph, r, j) - there) * n)
+                add_row_curvature(graph, r, j, dual, there, diagonal, line)
+            if has_second_group(dual, r):
+                for j in range(row_size(graph, r)):
+                    line = place(at + (successor_of(graph, r, j) - there) * n)
+                    add_second_group(graph, r, j, dual, there, diagonal, line)
+
+
+@kernel
+def assemble_alone(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
+    """Fill the blocks D[1..L-1] and C[1..L-2]."""
+    last = n_layers(graph) - 1
+    for x in range(1, layer_end(graph, last)):
+        begin_diagonal(graph, x, layer_of(graph, x), dual, blocks)
+    add_rows(graph, measure, dual, blocks)
+    for x in range(1, layer_end(graph, last)):
+        k = layer_of(graph, x)
+        end_diagonal(graph, x, k, dual, blocks)
+        if k < last:
+            fill_coupling(graph, x, k, measure, dual, blocks)

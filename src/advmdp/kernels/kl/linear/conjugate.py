@@ -1,0 +1,105 @@
+"""Newton directions for wide layers and sparse supports: preconditioned conjugate gradients.
+
+Nothing is formed: each step costs one pass over the entries (``curvature.curvature_times``).
+The preconditioner is the flow through each state, the diagonal of the Hessian up to the squares.
+Moving a whole layer's beta (the gauge) is in the Hessian's null space.  The gradient has no part
+in it but for rounding, and that part is taken out first, or the iteration would follow it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers
+from ...runtime.passes import inner
+from ...runtime.targets import kernel
+from ..dual import Dual, Measure
+from .curvature import curvature_times
+
+EMPTY = 1e-290  # a state with less flow than this takes no part
+
+
+class Vectors(NamedTuple):
+    """State vectors of the solvers."""
+
+    gradient: Floats
+    direction: Floats
+    base: Floats  # beta before the line search
+    residual: Floats
+    search: Floats
+    product: Floats
+    easing: Floats  # the preconditioner: one over the flow through each state
+    tilted: Floats
+    sums: Floats
+
+
+@kernel
+def preconditioned_norm(easing: Floats, residual: Floats) -> float:
+    """residual^T D^{-1} residual."""
+    total = 0.0
+    for x in range(residual.shape[0]):
+        total += residual[x] * (easing[x] * residual[x])
+    return total
+
+
+@kernel
+def remove_gauge(graph: Graph, dual: Dual, residual: Floats) -> None:
+    """Make the residual of every layer sum to zero."""
+    for k in range(1, n_layers(graph)):
+        total = 0.0
+        flow = 0.0
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            total += residual[x]
+            flow += dual.inflow[x] + dual.outflow[x]
+        share = total / flow
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            residual[x] -= share * (dual.inflow[x] + dual.outflow[x])
+
+
+@kernel
+def conjugate_direction(
+    graph: Graph, measure: Measure, dual: Dual, vectors: Vectors, floor: float, max_steps: int
+) -> int:
+    """direction = -Hessian^{-1} gradient, nearly; returns the steps taken.
+
+    A Newton step leaves an error of the order of its own square, so the linear system is solved
+    to ``size * min(4 size, 0.1)`` and no further (where rows meet their bounds the step leaves more
+    than that anyway), and never below ``floor`` in every state's flow.
+    """
+    n = vectors.gradient.shape[0]
+    for x in range(n):
+        vectors.direction[x] = 0.0
+        vectors.residual[x] = -vectors.gradient[x]
+    remove_gauge(graph, dual, vectors.residual)
+    widest = EMPTY
+    for x in range(n):
+        flow = dual.inflow[x] + dual.outflow[x]
+        if 0 < x < n - 1:
+            widest = max(widest, flow)
+        vectors.easing[x] = 1.0 / flow if flow > EMPTY else 0.0
+        vectors.search[x] = vectors.easing[x] * vectors.residual[x]
+    square = preconditioned_norm(vectors.easing, vectors.residual)
+    target = max(square * min(16.0 * square, 0.01), floor * floor / widest)
+    for step in range(max_steps):
+        if not (square > target):
+            return step
+        curvature_times(
+            graph, measure, dual, vectors.search, vectors.product, vectors.tilted, vectors.sums
+        )
+        curvature = inner(vectors.search, 0, vectors.product, 0, n)
+        if not (curvature > 0.0):
+            return step
+        length = square / curvature
+        for x in range(n):
+            vectors.direction[x] += length * vectors.search[x]
+            vectors.residual[x] -= length * vectors.product[x]
+        before = square
+        # the first and the last layer carry no variable
+        vectors.residual[0] = 0.0
+        vectors.residual[n - 1] = 0.0
+        square = preconditioned_norm(vectors.easing, vectors.residual)
+        keep = square / before
+        for x in range(n):
+            again = vectors.easing[x] * vectors.residual[x]
+            vectors.search[x] = again + keep * vectors.search[x]
+    return max_steps

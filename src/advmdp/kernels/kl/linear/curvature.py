@@ -1,0 +1,113 @@
+"""The curvature of the dual times a vector, without forming it."""
+
+from __future__ import annotations
+
+from ...model.graph import (
+    Floats,
+    Graph,
+    gather,
+    is_scattered,
+    layer_begin,
+    layer_end,
+    n_layers,
+    row_add,
+    row_begin,
+    row_dot,
+    row_dot_and_add,
+    row_size,
+    successor_of,
+)
+from ...runtime.indices import int64
+from ...runtime.passes import group_sums, inner
+from ...runtime.targets import kernel, leaf
+from ..dual import IMPLICIT, POOLED, WRITTEN, Dual, Measure
+from ..merged_rows import line_dot_and_add
+
+
+@leaf
+def own_part(group: int, value: float, one: float, two: float) -> float:
+    """How far an entry's value is from the mean of its group; clipped entries have none."""
+    centre = one if group == 1 else two
+    return value - centre if group > 0 else 0.0
+
+
+@leaf
+def written_row_times(
+    graph: Graph, r: int, dual: Dual, vector: Floats, here: float, out: Floats
+) -> float:
+    """The part of a written row in ``curvature_times``; returns what it takes from its state."""
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    near = int64(graph.first[r])
+    if is_scattered(graph, r):
+        gather(graph, r, vector, dual.near)
+        dot, one, two = group_sums(dual.work, begin, dual.near, 0, dual.group, begin, size)
+    else:
+        dot, one, two = group_sums(dual.work, begin, vector, near, dual.group, begin, size)
+    if one != 0.0:
+        one /= dual.group_mass[2 * r]
+    if two != 0.0:
+        two /= dual.group_mass[2 * r + 1]
+    m = dual.row_mass[r]
+    excess = dot - here
+    if is_scattered(graph, r):
+        for j in range(size):
+            part = excess + own_part(dual.group[begin + j], dual.near[j], one, two)
+            out[successor_of(graph, r, j)] += m * dual.work[begin + j] * part
+    elif dual.group_mass[2 * r + 1] > 0.0:
+        for j in range(size):
+            part = excess + own_part(dual.group[begin + j], vector[near + j], one, two)
+            out[near + j] += m * dual.work[begin + j] * part
+    else:  # the rows of a box have one group
+        for j in range(size):
+            own = vector[near + j] - one if dual.group[begin + j] > 0 else 0.0
+            out[near + j] += m * dual.work[begin + j] * (excess + own)
+    return m * excess
+
+
+@kernel
+def curvature_times(
+    graph: Graph, measure: Measure, dual: Dual, v: Floats, out: Floats, tilted: Floats, sums: Floats
+) -> None:
+    """out = (Hessian of G) v, for v = 0 on the first and the last layer, without forming it.
+
+    Layer k contributes the variance over its rows of  d(x,a) = <p(.|x,a), v> - v(x)  and the
+    rows' own curvature.  For an implicit row the two collapse to  m p(x') (v(x') - v(x) - mean d):
+    one pass over p~, and one over a line for all pooled rows of a state.
+    """
+    pool = dual.pool
+    for x in range(v.shape[0]):
+        out[x] = 0.0
+        sums[x] = 0.0
+        tilted[x] = dual.tilt[x] * v[x]
+    for k in range(n_layers(graph)):
+        begin = layer_begin(graph, k)
+        end = layer_end(graph, k)  # where the next layer begins
+        mean = inner(dual.inflow, end, v, end, layer_end(graph, k + 1) - end)
+        mean -= inner(dual.mobile, begin, v, begin, end - begin)
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            moves = dual.lift[x] == 0.0  # a state held up by a floor ignores its own beta
+            here = mean + (v[x] if moves else 0.0)
+            lead = pool.lead[x]
+            dot = line_dot_and_add(pool, x, tilted, lead * here, sums)
+            if moves:
+                out[x] -= lead * dot - pool.mass[x] * here
+            if pool.others[x] == 0:
+                continue
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                if dual.holding[r] == POOLED:
+                    continue
+                m = dual.row_mass[r]
+                if dual.holding[r] == IMPLICIT:
+                    factor = m * dual.scale[r]
+                    dot = row_dot_and_add(graph, r, measure.chance, tilted, factor * here, sums)
+                    pull = factor * dot - m * here
+                elif dual.holding[r] == WRITTEN:
+                    pull = written_row_times(graph, r, dual, v, here, out)
+                else:
+                    pull = m * (row_dot(graph, r, measure.chance, v) - here)
+                    row_add(graph, r, measure.chance, pull, out)
+                if moves:
+                    out[x] -= pull
+        for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+            out[x] += dual.free_inflow[x] * v[x] - dual.tilt[x] * sums[x]

@@ -1,0 +1,1 @@
+"""One update per family of learners."""

@@ -1,0 +1,124 @@
+"""Follow the perturbed leader: the best policy for the past losses minus random bonuses.
+
+With an unknown transition the leader is optimistic, over the confidence set of the epoch (FPOP).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ..model.flow import best_response
+from ..model.graph import Floats, Graph
+from ..model.visits import EPISODES, EPOCH, WEISSMAN, Counts, Visits, rebuild, record, settle
+from ..runtime.random_numbers import LEARNER, uniform_pair
+from ..runtime.targets import kernel
+from ..sets.linear_maximum import Reach
+from ..sets.optimism import optimistic_response
+from ..sets.rows import TransitionSet
+from .registry import full_update
+
+
+class Perturbation(NamedTuple):
+    """The law of the random bonuses and the key of their stream."""
+
+    mean: float  # 1 / eta
+    seed0: int
+    seed1: int
+
+
+class FPOPState(NamedTuple):
+    """Counters, confidence set, and the perturbed losses so far."""
+
+    policy: Floats  # (R,)
+    law: Perturbation
+    fresh: bool  # new bonuses in every episode, not in every epoch
+    log_term: float
+    visits: Visits
+    rows: TransitionSet
+    reach: Reach
+    total: Floats  # (R,) sum of the losses
+    noise: Floats  # (R,) Y
+    costs: Floats  # (R,) total - Y
+    q: Floats  # (R,)
+    value: Floats  # (S,)
+
+
+class FPLState(NamedTuple):
+    """The same with a known transition."""
+
+    policy: Floats  # (R,)
+    law: Perturbation
+    phase: int  # episodes between two choices
+    clock: Counts  # (1,) episodes
+    chance: Floats  # (E,) P
+    total: Floats  # (R,)
+    noise: Floats  # (R,)
+    costs: Floats  # (R,)
+    value: Floats  # (S,)
+
+
+@kernel
+def perturb(law: Perturbation, when: int, total: Floats, noise: Floats, costs: Floats) -> None:
+    """Draw Y, exponential and independent over pairs, for the epoch, phase or episode ``when``."""
+    n = noise.shape[0]
+    for i in range((n + 1) // 2):
+        u, v = uniform_pair(law.seed0, law.seed1, LEARNER, when, i)
+        noise[2 * i] = -law.mean * math.log1p(-u)
+        if 2 * i + 1 < n:
+            noise[2 * i + 1] = -law.mean * math.log1p(-v)
+    subtract(total, noise, costs)
+
+
+@kernel
+def subtract(total: Floats, noise: Floats, costs: Floats) -> None:
+    """costs = total - noise."""
+    for r in range(costs.shape[0]):
+        costs[r] = total[r] - noise[r]
+
+
+@kernel
+def begin_fpop(graph: Graph, state: FPOPState, redraw: bool) -> None:
+    """The policy of the next episode, with new bonuses if ``redraw``."""
+    if redraw:
+        when = state.visits.clock[EPISODES] if state.fresh else state.visits.clock[EPOCH]
+        perturb(state.law, when, state.total, state.noise, state.costs)
+    else:
+        subtract(state.total, state.noise, state.costs)
+    optimistic_response(
+        graph, state.rows, state.costs, state.reach, state.q, state.value, state.policy
+    )
+
+
+@full_update(FPOPState)
+@kernel
+def update_fpop(
+    graph: Graph, state: FPOPState, states: Counts, path: Counts, losses: Floats
+) -> None:
+    """Add the losses, count the trajectory, follow the perturbed optimistic leader."""
+    opens = record(graph, state.visits, states, path)
+    if opens:
+        rebuild(graph, state.visits, state.rows, state.log_term, 0.0, WEISSMAN)
+    settle(state.visits)
+    for r in range(losses.shape[0]):
+        state.total[r] += losses[r]
+    begin_fpop(graph, state, opens or state.fresh)
+
+
+@kernel
+def begin_fpl(graph: Graph, state: FPLState) -> None:
+    """A new phase: new bonuses, and the best policy for the perturbed losses."""
+    when = state.clock[0] // state.phase
+    perturb(state.law, when, state.total, state.noise, state.costs)
+    best_response(graph, state.chance, state.costs, state.value, state.policy)
+
+
+@full_update(FPLState)
+@kernel
+def update_fpl(graph: Graph, state: FPLState, states: Counts, path: Counts, losses: Floats) -> None:
+    """Add the losses; at the end of a phase, choose again."""
+    for r in range(losses.shape[0]):
+        state.total[r] += losses[r]
+    state.clock[0] += 1
+    if state.clock[0] % state.phase == 0:
+        begin_fpl(graph, state)

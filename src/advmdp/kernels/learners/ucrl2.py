@@ -1,0 +1,113 @@
+"""UCRL2 on layers: a new optimistic policy every epoch; all episodes count, or the last W."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.empirical import Model, count, mean_loss, refresh_row
+from ..model.graph import Floats, Graph, row_size
+from ..model.visits import Counts, entry_of
+from ..runtime.targets import kernel
+from ..sets.linear_maximum import Reach
+from ..sets.optimism import optimistic_response
+from ..sets.rows import BALL, SIMPLEX, TransitionSet
+from .registry import bandit_update
+
+# Places in ``clock``.
+EPOCH, EPISODES = 0, 1
+
+
+class Widths(NamedTuple):
+    """Parameters of the confidence widths."""
+
+    loss_scale: float
+    transition_scale: float
+    loss_pairs: float  # 2 |X| |A| / delta
+    transition_pairs: float  # 2 |A| / delta
+
+
+class Window(NamedTuple):
+    """The last W episodes in a ring; no rows when every episode counts."""
+
+    path: Counts  # (W, L)
+    entries: NDArray[np.int64]  # (W, L)
+    losses: Floats  # (W, L)
+
+
+class UCRL2State(NamedTuple):
+    """Counters, the confidence set of the epoch, and its optimistic values."""
+
+    policy: Floats  # (R,)
+    widths: Widths
+    model: Model
+    opened: Counts  # (R,) N at the start of the epoch
+    within: Counts  # (R,) visits in this epoch
+    clock: Counts  # (2,) epoch, episodes
+    window: Window
+    rows: TransitionSet
+    costs: Floats  # (R,) optimistic mean losses
+    reach: Reach
+    q: Floats  # (R,)
+    value: Floats  # (S,)
+
+
+@kernel
+def record(graph: Graph, state: UCRL2State, states: Counts, path: Counts, losses: Floats) -> bool:
+    """Count an episode, forget the one that leaves the window; True when the epoch is over."""
+    model, window = state.model, state.window
+    size = window.path.shape[0]
+    place = state.clock[EPISODES] % size if size > 0 else 0
+    full = size > 0 and state.clock[EPISODES] >= size
+    state.clock[EPISODES] += 1
+    over = size > 0 and state.clock[EPISODES] % size == 0
+    for k in range(path.shape[0]):
+        if full:
+            old = window.path[place, k]
+            count(model, old, window.entries[place, k], window.losses[place, k], -1)
+        r = path[k]
+        entry = entry_of(graph, r, states[k + 1])
+        count(model, r, entry, losses[k], 1)
+        if size > 0:
+            window.path[place, k] = r
+            window.entries[place, k] = entry
+            window.losses[place, k] = losses[k]
+        state.within[r] += 1
+        over = over or state.within[r] >= max(1, state.opened[r])
+    return over
+
+
+@kernel
+def rebuild(graph: Graph, state: UCRL2State) -> None:
+    """The confidence set of a new epoch, from the counters."""
+    widths, model, rows = state.widths, state.model, state.rows
+    steps = (graph.layer_start.shape[0] - 2) * float(state.clock[EPISODES]) + 1.0
+    log_loss = widths.loss_scale * 3.5 * math.log(widths.loss_pairs * steps)
+    log_transition = widths.transition_scale * 14.0 * math.log(widths.transition_pairs * steps)
+    for r in range(state.costs.shape[0]):
+        n = model.pairs[r]
+        state.opened[r] = n
+        state.within[r] = 0
+        state.costs[r] = 0.0
+        rows.kind[r] = SIMPLEX
+        if n > 0:
+            state.costs[r] = max(0.0, mean_loss(model, r) - math.sqrt(log_loss / n))
+            rows.width[r] = math.sqrt(row_size(graph, r) * log_transition / n)
+            if rows.width[r] < 2.0 and row_size(graph, r) > 1:
+                refresh_row(graph, model, r, rows.lower)
+                rows.kind[r] = BALL
+
+
+@bandit_update(UCRL2State)
+@kernel
+def update(graph: Graph, state: UCRL2State, states: Counts, path: Counts, losses: Floats) -> None:
+    """Count; when the epoch is over, plan optimistically for the next one."""
+    if record(graph, state, states, path, losses):
+        state.clock[EPOCH] += 1
+        rebuild(graph, state)
+        optimistic_response(
+            graph, state.rows, state.costs, state.reach, state.q, state.value, state.policy
+        )

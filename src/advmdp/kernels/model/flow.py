@@ -1,0 +1,110 @@
+"""Forward occupancy and backward values: the two passes over a known transition."""
+
+from __future__ import annotations
+
+import math
+
+from ..runtime.targets import kernel, leaf
+from ..runtime.threads import MAY_SHARE, barrier, broadcast, n_threads, shared, thread
+from .graph import (
+    Floats,
+    Graph,
+    layer_begin,
+    layer_end,
+    n_layers,
+    owner_of,
+    row_add,
+    row_dot,
+    row_part,
+)
+from .log_storage import linear
+
+
+@kernel
+def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
+    """mass(x) = q^{P,pi}(x) for P = chance (Section 2.1 of the paper).
+
+    Inflow equals outflow by construction, whatever the two tables are.
+    """
+    mass[0] = 1.0
+    for x in range(1, mass.shape[0]):
+        mass[x] = 0.0
+    for k in range(n_layers(graph)):
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                row_add(graph, r, chance, mass[x] * linear(policy[r]), mass)
+
+
+@kernel
+def forward_shared(
+    graph: Graph, chance: Floats, policy: Floats, mass: Floats, flow: Floats
+) -> None:
+    """The same by several threads: each row's flow, then each state gathers in the same order.
+
+    ``flow`` (R,) is scratch.  What several threads may run has to call this one: ``forward`` adds
+    to ``mass`` in place, which is right only as long as they are in the same instruction.
+    """
+    if not MAY_SHARE or n_threads() == 1:
+        forward(graph, chance, policy, mass)
+        return
+    mass[0] = 1.0
+    for k in range(n_layers(graph)):
+        there = layer_end(graph, k)
+        first = layer_begin(graph, k) * graph.n_actions
+        for r in shared(first, there * graph.n_actions):
+            flow[r] = mass[owner_of(graph, r)] * linear(policy[r])
+        barrier()
+        for y in shared(there, layer_end(graph, k + 1)):
+            total = 0.0
+            for r in range(first, there * graph.n_actions):
+                total += flow[r] * row_part(graph, r, chance, y)
+            mass[y] = total
+        barrier()
+
+
+@leaf
+def loss_of_row(graph: Graph, r: int, policy: Floats, mass: Floats, losses: Floats) -> float:
+    return linear(mass[r // graph.n_actions]) * linear(policy[r]) * losses[r]
+
+
+@kernel
+def expected_loss(graph: Graph, policy: Floats, mass: Floats, losses: Floats) -> float:
+    """<q, losses> for q(x, a) = mass(x) policy(a | x)."""
+    total = 0.0
+    if MAY_SHARE and n_threads() > 1:
+        part = 0.0
+        for r in range(losses.shape[0]):
+            who = r % n_threads()  # each multiplies for some rows, all add up in the same order
+            if who == 0 and r + thread() < losses.shape[0]:
+                part = loss_of_row(graph, r + thread(), policy, mass, losses)
+            total += broadcast(part, who)
+        return total
+    for r in range(losses.shape[0]):
+        total += loss_of_row(graph, r, policy, mass, losses)
+    return total
+
+
+@kernel
+def best_response(
+    graph: Graph, chance: Floats, losses: Floats, value: Floats, policy: Floats
+) -> float:
+    """The deterministic policy of least expected loss by backward induction; returns that loss.
+
+    Ties go to the first action, so that the comparator is the same on every machine.
+    """
+    value[value.shape[0] - 1] = 0.0
+    for back in range(n_layers(graph)):
+        k = n_layers(graph) - 1 - back
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            best = math.inf
+            choice = -1
+            for a in range(graph.n_actions):
+                r = x * graph.n_actions + a
+                policy[r] = 0.0
+                cost = losses[r] + row_dot(graph, r, chance, value)
+                if cost < best:
+                    best = cost
+                    choice = r
+            policy[choice] = 1.0
+            value[x] = best
+    return value[0]

@@ -1,0 +1,143 @@
+"""Compiles the kernel sources for the CPU or for CUDA.
+
+Every kernel file decorates plain functions with ``kernel`` or ``leaf`` from this file.
+Imported as ``advmdp.kernels`` they become cached ``numba.njit`` functions.  ``load_cuda_kernels``
+imports the very same files a second time under another package name, where both mean
+``cuda.jit(device=True)``: one source, two machines.
+
+Rules for a kernel: loops over arrays handed in, no allocation, no NumPy function, only ``math``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., object])
+
+CUDA_PACKAGE = "advmdp._cuda_kernels"
+FOR_CUDA = __name__.startswith(CUDA_PACKAGE)
+"""Whether this copy of the sources becomes device functions."""
+
+# No fast mathematics: a reordered sum or a fused multiply-add depends on what the compiler sees
+# around it, and numba may run either of two copies of a kernel, one compiled by itself and one
+# inside its caller, whichever was loaded first.  With plain IEEE arithmetic all copies give the
+# same bits, in every process.  (Allowing both was 0 to 25% faster.)
+
+
+# A kernel inlines kernels of other files, but numba renews a cached one only when its own file
+# changes; and an index that names a class since renamed cannot even be read.  With a stamp of all
+# the sources in the names of the cache files any edit renews them all.
+FOLDER = Path(__file__).parents[1]
+SOURCE_STAMP = hashlib.sha256(
+    b"".join(path.read_bytes() for path in sorted(FOLDER.rglob("*.py")))
+).hexdigest()
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` for the target this package was imported for."""
+    return _compile(function, inline=False)
+
+
+def leaf(function: F) -> F:
+    """A ``kernel`` that is always inlined.
+
+    Bundles of arrays travel as hundreds of machine words, so a call inside a row loop costs more
+    than the row.  Leaves have one or two callers, or are a few instructions long.
+    """
+    return _compile(function, inline=True)
+
+
+def _compile(function: F, *, inline: bool) -> F:
+    if FOR_CUDA:
+        from numba import cuda
+        from numba.core import config
+
+        # Inlined as a whole, one kernel knows the offset of every array of a batch (see
+        # advmdp.batch): its addresses are one base plus constants.
+        options = {} if config.ENABLE_CUDASIM else {"forceinline": True}
+        return cuda.jit(device=True, **options)(function)  # type: ignore[no-any-return, no-untyped-call]
+    from numba import njit
+
+    compiled = njit(  # type: ignore[call-overload]
+        cache=True,
+        nogil=True,
+        error_model="numpy",
+        forceinline=inline,
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=inline,
+        # Kernels never allocate, so nothing needs counting references: with the counting on,
+        # atomic increments took two thirds of the time of a narrow row.
+        _nrt=False,
+    )(function)
+    if hasattr(compiled, "_cache"):  # not so when numba is switched off for debugging
+        _stamp_cache(compiled._cache)
+    return compiled  # type: ignore[no-any-return]
+
+
+def compiles_for_cpu() -> bool:
+    """Whether kernels become machine code of this machine's processor."""
+    from numba.core import config
+
+    return not FOR_CUDA and not config.DISABLE_JIT
+
+
+def machine_code(compiled: F, *arguments: object) -> F:
+    """What ``compiled`` runs for arguments of exactly these types.
+
+    In every call numba looks up the type of every array in every bundle: 8 microseconds for a
+    projection, half a microsecond without.  Whoever calls the machine code itself promises that
+    the types never change.
+    """
+    from numba import typeof
+
+    if not hasattr(compiled, "compile"):  # numba is switched off
+        return compiled
+    return compiled.compile(tuple(map(typeof, arguments)))  # type: ignore[no-any-return]
+
+
+def overload_for_target(function: Callable[..., Any]) -> Callable[[F], F]:
+    """``numba.extending.overload`` for the target; the simulator runs ``function`` itself."""
+    if not FOR_CUDA:
+        from numba.extending import overload
+
+        return overload(function)  # type: ignore[no-any-return, no-untyped-call]
+    from numba.core import config
+
+    if config.ENABLE_CUDASIM:
+        return lambda choose: choose
+    from numba.cuda.extending import overload as cuda_overload
+
+    return cuda_overload(function)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _stamp_cache(cache: Any) -> None:
+    from numba.core.caching import IndexDataCacheFile
+
+    name = f"{cache._impl.filename_base}-{SOURCE_STAMP[:12]}"
+    cache._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
+        cache._cache_path, name, SOURCE_STAMP
+    )
+
+
+def load_cuda_kernels() -> ModuleType:
+    """The kernel package once more, as CUDA device functions."""
+    if CUDA_PACKAGE not in sys.modules:
+        spec = importlib.util.spec_from_file_location(
+            CUDA_PACKAGE, FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
+        )
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[CUDA_PACKAGE] = module
+        spec.loader.exec_module(module)
+        for path in sorted(FOLDER.rglob("[!_]*.py")):
+            name = ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+            importlib.import_module(f"{CUDA_PACKAGE}.{name}")
+    return sys.modules[CUDA_PACKAGE]

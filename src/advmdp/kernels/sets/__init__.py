@@ -1,0 +1,1 @@
+"""Sets of transitions: one file per set, the same functions in each."""

@@ -1,0 +1,92 @@
+"""Upper occupancy bounds: COMP-UOB with an exact greedy step (``greedy``).
+
+f(y) = the largest probability, over all transitions in the set, of reaching the target x from y
+under the policy.  Backwards from the target's layer (Eq. DP),
+
+    f(y)    = sum over b of  pi(b | y) * max over p in the row's set of <p, f>,
+    u(x, a) = pi(a | x) f(x_0).
+"""
+
+from __future__ import annotations
+
+from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers
+from ..model.log_storage import linear
+from ..runtime.targets import kernel, leaf
+from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
+from .linear_maximum import Reach, best_printed_row, best_row, chance_of_one, sort_layer
+from .rows import TransitionSet
+
+
+@leaf
+def reach_by_row(
+    graph: Graph,
+    r: int,
+    here: int,
+    back: int,
+    target: int,
+    policy: Floats,
+    rows: TransitionSet,
+    reach: Reach,
+    printed: bool,
+) -> float:
+    """What row r of layer ``here``, ``back`` layers before the last step, adds to f."""
+    weight = linear(policy[r])
+    if not (weight > 0.0):
+        return 0.0
+    if printed:
+        return weight * best_printed_row(graph, r, here, rows, reach)
+    if back == 0:
+        return weight * chance_of_one(graph, r, target, rows)
+    return weight * best_row(graph, r, here, rows, reach)
+
+
+@kernel
+def largest_reach(
+    graph: Graph,
+    target: int,
+    k: int,
+    policy: Floats,
+    rows: TransitionSet,
+    reach: Reach,
+    printed: bool,
+) -> float:
+    """max over the set of q(target), for a state of layer k (``printed``: see printed_ball)."""
+    if k == 0:
+        return 1.0
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        reach.value[x] = 1.0 if x == target else 0.0
+    for back in range(k):
+        here = k - 1 - back
+        if back > 0 or printed:
+            sort_layer(graph, here + 1, reach)
+        if MAY_SHARE and n_threads() > 1:  # each takes some rows
+            first = layer_begin(graph, here) * graph.n_actions
+            for r in shared(first, layer_end(graph, here) * graph.n_actions):
+                reach.part[r] = reach_by_row(
+                    graph, r, here, back, target, policy, rows, reach, printed
+                )
+            barrier()
+        for y in shared(layer_begin(graph, here), layer_end(graph, here)):
+            total = 0.0
+            for r in range(y * graph.n_actions, (y + 1) * graph.n_actions):
+                if MAY_SHARE and n_threads() > 1:
+                    total += reach.part[r]
+                else:
+                    total += reach_by_row(
+                        graph, r, here, back, target, policy, rows, reach, printed
+                    )
+            reach.value[y] = total
+        barrier()
+    return min(reach.value[0], 1.0)
+
+
+@kernel
+def upper_occupancies(
+    graph: Graph, policy: Floats, rows: TransitionSet, reach: Reach, out: Floats
+) -> None:
+    """u(x, a) for every pair."""
+    for k in range(n_layers(graph)):
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            bound = largest_reach(graph, x, k, policy, rows, reach, False)
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                out[r] = linear(policy[r]) * bound
