@@ -18,14 +18,15 @@ from advmdp.learners.bandit_uc_o_reps import (
     FlooredBanditUCOREPS,
     ShiftedBanditUCOREPS,
 )
-from advmdp.learners.base import FullInformation, Learner, Trajectory
+from advmdp.learners.base import Learner
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
 from advmdp.learners.exp3_ix import Exp3IX
+from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.loading import load
 from advmdp.learners.mdp_e import MDPE
-from advmdp.learners.neu2010 import NGS2010
+from advmdp.learners.ngs2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
 from advmdp.learners.per_start import PerStart
 from advmdp.learners.presets import PRACTICAL

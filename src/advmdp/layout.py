@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.graph import Graph
+from advmdp.known_rows import checked_known_rows
 from advmdp.support import (
     checked_pools,
     checked_sizes,
@@ -57,6 +58,12 @@ class Layout:
         same number share their visit counts, the j-th successor of one corresponding to the j-th
         of the other; -1 shares with nobody.  For learners with confidence sets by epochs (UOB-REPS
         and its relatives, FPOP); all others take no notice, and neither does equality.
+    known_rows
+        Optional knowledge of single rows: a triple table in which every row is a distribution that
+        is known exactly, or all NaN.  Deterministic moves and the draw of a start state are such
+        rows.  Learners with confidence sets (UOB-REPS and its relatives, FPOP, UCRL2) have nothing
+        to learn there; all others take no notice, and neither does equality.  See
+        ``LayeredMDP.with_known_rows``.
 
     >>> layout = Layout(layer_sizes=(1, 3, 3, 1), n_actions=2)
     >>> layout.n_layers, layout.n_states, layout.n_rows, layout.n_entries
@@ -69,6 +76,7 @@ class Layout:
         n_actions: int,
         successors: Sequence[Any] | None = None,
         shared_rows: Sequence[Any] | None = None,
+        known_rows: Sequence[Any] | None = None,
     ) -> None:
         self.declared_sizes = checked_sizes(layer_sizes)
         self.n_actions = whole_number(n_actions, "n_actions")
@@ -98,6 +106,8 @@ class Layout:
         # of the arrays of triple tables, and where each lies in a flat vector
         self._shapes = [(n, self.n_actions, m) for n, m in pairwise(self.layer_sizes)]
         self._slices = [self.layer_entries(k) for k in range(self.n_layers)]
+        self.known = checked_known_rows(self, known_rows)
+        """Which rows are known and their transition over entries; None where no row is."""
 
     # ------------------------------------------------------------------ construction
 

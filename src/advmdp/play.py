@@ -15,19 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.evaluation.account import Checkpoint
-from advmdp.evaluation.invariants import InvariantChecker
+from advmdp.evaluation.account import EvaluationPoint
+from advmdp.evaluation.invariants import InvariantChecker, auditable
 from advmdp.evaluation.run import Recorder, Run, Snapshot, checked_checkpoints
 from advmdp.kernels.accounting.episode import (
-    World,
-    note_belief,
+    note_certificate,
     note_estimates,
-    note_full_losses,
-    note_projection,
+    note_iterate,
     open_episode,
 )
+from advmdp.kernels.accounting.ledger import World
 from advmdp.kernels.model.graph import Graph
-from advmdp.learners.base import FullInformation, Learner, Trajectory
+from advmdp.learners.base import (
+    Compiled,
+    EstimatesLosses,
+    HasEpochs,
+    Learner,
+    Resumable,
+    check_layout,
+    offers,
+    sees_all_losses,
+)
+from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
@@ -42,7 +51,7 @@ class Progress(NamedTuple):
 
     episodes: int
     episodes_per_second: float
-    account: Checkpoint
+    account: EvaluationPoint
     epoch: int | None
 
 
@@ -104,12 +113,11 @@ def play(
     checked_horizon(n_episodes)
     points = checked_checkpoints(checkpoints, n_episodes)
     layout = mdp.layout
-    if getattr(learner, "layout", layout) != layout:
-        raise InvalidInput("play: learner and MDP have different layouts; build both on mdp.layout")
+    check_layout(learner, layout, "play")
     refuse_too_many_episodes(learner, n_episodes)
     stream = losses.begin(layout, seed)
     stream.check_length(n_episodes)
-    can_compile = hasattr(learner, "compiled_loop") and stream.program is not None and not check
+    can_compile = offers(learner, Compiled) and stream.program is not None and not check
     if compiled and not can_compile:
         raise InvalidInput(
             "play: no compiled loop for this learner or loss process, or check=True; "
@@ -149,7 +157,8 @@ class _Watch:
         if self._progress is not None and (last or now >= self._next):
             self._next = now + SLICE_SECONDS / 2
             rate = (episodes - self._first) / max(now - self._begin, 1e-9)
-            epoch = getattr(self._recorder.learner, "epoch", None)
+            learner = self._recorder.learner
+            epoch = learner.epoch if offers(learner, HasEpochs) else None
             self._progress(Progress(episodes, rate, self._recorder.stock(), epoch))
         if self._keep is not None:
             self._keep(episodes, lambda: self._snapshot(episodes))
@@ -166,7 +175,7 @@ class _Watch:
 
 
 def _stateful(learner: Any) -> Any:
-    if not hasattr(learner, "state") or not hasattr(learner, "restore"):
+    if not offers(learner, Resumable):
         raise InvalidInput(
             f"play: {type(learner).__name__} has no state() and restore(), "
             "which snapshots need; leave out keep and resume, or add them"
@@ -201,7 +210,7 @@ def _compiled(
             reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
             if reached < stop:  # the fast path could not certify this episode's projection
                 loop.finish(ledger.states, ledger.path)
-                note_projection(learner.last_projection, ledger)
+                note_certificate(learner.kernel_state, ledger)
                 reached += 1
             elif time.perf_counter() - begin < SLICE_SECONDS / 2:
                 size *= 2
@@ -223,7 +232,7 @@ def _protocol(
     """One episode at a time through ``policy()`` and ``update()``."""
     graph = recorder.mdp.layout.graph()
     ledger = recorder.ledger
-    checker = InvariantChecker(learner) if check else None
+    checker = InvariantChecker(auditable(learner)) if check else None
     done = recorder.episodes
     for point in points[recorder.n_points :]:
         while done < point:
@@ -245,19 +254,16 @@ def play_episode(
 ) -> None:
     """One episode through ``policy()`` and ``update()``; the ledger holds its losses."""
     layout, ledger = recorder.mdp.layout, recorder.ledger
-    estimates = hasattr(learner, "last_path")
     open_episode(graph, world, checked_policy(layout, learner.policy()), episode, ledger)
-    if estimates:
-        note_belief(graph, learner.measure, ledger)
+    # q^_t is the learner's own until the update; a learner may stand for another one afterwards
+    state = learner.kernel_state if offers(learner, EstimatesLosses) else None
+    iterate = 0.0 if state is None else note_iterate(graph, state, ledger)
     states, actions = ledger.states - layout.layer_start[:-1], ledger.path % layout.n_actions
-    if full_information := getattr(learner, "feedback", "bandit") == "full":
+    if sees_all_losses(learner):
         learner.update(FullInformation(states, actions, ledger.losses.copy()))
     else:
         learner.update(Trajectory(states, actions, ledger.path_losses.copy()))
-    if estimates:
-        if full_information:
-            note_full_losses(ledger)
-        else:
-            note_estimates(learner.last_path, ledger)
+    if state is not None:
+        note_estimates(state, ledger, iterate)
         if learner.moved:
-            note_projection(learner.last_projection, ledger)
+            note_certificate(state, ledger)

@@ -14,9 +14,9 @@ import numpy as np
 from advmdp.archive import JSON, read_archive, write_archive
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Table
-from advmdp.learners.base import Learner
-from advmdp.learners.kept import Kept, contents
+from advmdp.learners.base import Learner, horizon_of
 from advmdp.learners.loading import rebuilt
+from advmdp.learners.saveable import Saveable, contents
 from advmdp.support import whole_number
 
 KIND = "service"
@@ -70,10 +70,10 @@ class Service:
     """
 
     def __init__(self, learner: Learner, path: str | Path | None = None, every: int = 1) -> None:
-        if path is not None and not isinstance(learner, Kept):
+        if path is not None and not isinstance(learner, Saveable):
             raise InvalidInput(
                 f"path: a {type(learner).__name__} cannot be kept in a file; derive it from "
-                "advmdp.learners.kept.Kept, or leave the path out"
+                "advmdp.learners.saveable.Saveable, or leave the path out"
             )
         self.learner = learner
         self.path = path
@@ -95,7 +95,7 @@ class Service:
             raise InvalidInput(
                 f"begin: episode {self._open.number} is still open; finish or abandon it first"
             )
-        planned = getattr(self.learner, "n_episodes", None)
+        planned = horizon_of(self.learner)
         if planned is not None and self.learner.episodes >= planned:  # type: ignore[attr-defined]
             raise InvalidInput(
                 f"begin: the learner was made for n_episodes={planned}, and all are played; "
@@ -149,7 +149,7 @@ class Service:
         Without a path the service's own is used.
         """
         target = self.path if path is None else path
-        if target is None or not isinstance(self.learner, Kept):
+        if target is None or not isinstance(self.learner, Saveable):
             raise InvalidInput("save: give a path, and a learner that can be kept in a file")
         described, arrays = contents(self.learner)
         header: dict[str, JSON] = {
@@ -162,7 +162,7 @@ class Service:
         write_archive(target, KIND, header, arrays)
 
     @classmethod
-    def load(cls, path: str | Path, *own: type[Kept]) -> Self:
+    def load(cls, path: str | Path, *own: type[Saveable]) -> Self:
         """The service of a file, which continues with the same bits and writes to the same path.
 
         An episode that was open when the file was written is open again, see ``open``.  One that

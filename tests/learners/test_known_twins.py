@@ -16,7 +16,7 @@ from advmdp.kernels.learners.mirror_descent import FULL, OWN, UPPER
 from advmdp.kernels.model.visits import KNOWN
 from advmdp.kernels.sets.optimism import optimistic_response
 from advmdp.layout import Floats
-from advmdp.learners.mirror import MirrorDescent
+from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.steps.confidence import ConfidenceSet, KnownTransition
 from advmdp.steps.workspace import new_reach
 from tests.reference.brute_force import best_deterministic_loss

@@ -17,7 +17,7 @@ from advmdp.archive import read_archive, write_archive
 from advmdp.declared import declared_successors
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.compiled import arrays_of
-from advmdp.learners.kept import Kept
+from advmdp.learners.saveable import Saveable
 from tests.reference.contract import (
     DENSE,
     N_EPISODES,
@@ -228,7 +228,7 @@ def test_own_classes_are_made_only_when_they_are_named(tmp_path: Path) -> None:
     assert np.array_equal(flat(loaded.policy()), flat(learner.policy()))
 
 
-class Repeating(Kept):
+class Repeating(Saveable):
     """A learner that shares nothing with the built-in ones but the file."""
 
     feedback = "bandit"

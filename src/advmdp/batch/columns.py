@@ -26,16 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
+from advmdp.kernels.runtime.storage import Storage, storage_of
 
 Bytes = NDArray[np.uint8]
-
-READ_ONLY = {
-    *("graph", "lines", "counter", "cell", "transitions", "tables", "marks"),
-    *("diagonal_at", "coupling_at", "slot_row", "slot_column"),
-}
-CHOICES = {"n_actions", "kind", "noisy", "shape", "estimator", "bernstein", "fresh", "bounds"}
-PRIVATE = {"near", "keys", "row_order"}
-SWITCHES = {"least", "strength"}  # rates that switch a part of a kernel off when they are zero
 
 
 class Column(NamedTuple):
@@ -118,7 +111,7 @@ class Block:
         self._own: list[tuple[Column, NDArray[Any], NDArray[np.int64]]] = []
         self._common: list[tuple[Column, NDArray[Any]]] = []
         self._own_bytes = self._common_bytes = 0
-        tree = self._plant(trees, "")
+        tree = self._plant(trees, "", None)
         self.plan = Plan(tree, width, threads, self._own_bytes, max(self._common_bytes, 1))
 
     @property
@@ -126,27 +119,27 @@ class Block:
         """Memory of the card for one run."""
         return self.plan.tile_bytes // self._width
 
-    def _plant(self, values: Sequence[Any], name: str) -> Tree:
+    def _plant(self, values: Sequence[Any], name: str, storage: Storage | None) -> Tree:
+        """The tree of one part of all runs; ``storage`` is what its field declares."""
         first = values[0]
         if any(type(value) is not type(first) for value in values):
             raise InvalidInput(f"batch: the runs differ in the type of {name}; play them apart")
         if isinstance(first, tuple):
-            fields = getattr(type(first), "_fields", tuple(map(str, range(len(first)))))
             prefix = f"{name}." if name else ""
             parts = [
-                self._plant([value[i] for value in values], prefix + field)
-                for i, field in enumerate(fields)
+                self._plant([value[i] for value in values], prefix + field, storage or declared)
+                for i, (field, declared) in enumerate(_fields_of(first))
             ]
             return Node(type(first), tuple(parts))
         if first is None:
             return Constant(None)
         if not isinstance(first, np.ndarray) and len(set(values)) == 1:
-            field = name.rsplit(".", 1)[-1]
-            if field in CHOICES or (field in SWITCHES and first == 0.0):
+            off = storage is Storage.SWITCH and first == 0.0
+            if storage is Storage.CHOICE or off:
                 return Constant(first)
-        return self._add(values, name)
+        return self._add(values, name, storage)
 
-    def _add(self, values: Sequence[Any], name: str) -> Column:
+    def _add(self, values: Sequence[Any], name: str, storage: Storage | None) -> Column:
         """A column for one leaf; equal objects are kept once until they are packed."""
         places: dict[int, int] = {}
         which = np.array([places.setdefault(id(value), len(places)) for value in values])
@@ -155,8 +148,9 @@ class Block:
         if any(value.shape != first.shape or value.dtype != first.dtype for value in distinct):
             raise InvalidInput(f"batch: the runs differ in the shape of {name}; play them apart")
         data = np.stack(distinct)
-        common = _is_read_only(name, first) and bool((data == first).all())
-        private = not common and not PRIVATE.isdisjoint(name.split("."))
+        never_written = first.ndim == 0 or storage is Storage.COMMON
+        common = never_written and bool((data == first).all())
+        private = not common and storage is Storage.PRIVATE
         offset = self._common_bytes if common else self._own_bytes
         stride = 1 if common else self._width * (self._threads if private else 1)
         column = Column(name, first.dtype.str, first.shape, offset, common, private, stride)
@@ -193,8 +187,11 @@ class Block:
         return out
 
 
-def _is_read_only(name: str, value: NDArray[Any]) -> bool:
-    return value.ndim == 0 or not READ_ONLY.isdisjoint(name.split("."))
+def _fields_of(record: tuple[Any, ...]) -> list[tuple[str, Storage | None]]:
+    """Names and declared storage of the parts of a record, or numbers of a plain tuple's."""
+    if hasattr(record, "_fields"):
+        return list(storage_of(type(record)).items())
+    return [(str(i), None) for i in range(len(record))]
 
 
 def cells(tiles: Bytes, column: Column) -> NDArray[Any]:

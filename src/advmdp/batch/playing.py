@@ -16,6 +16,7 @@ from advmdp.batch.records import Arrays, Records
 from advmdp.batch.runs import BatchRun, casts, checked_batch
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.evaluation.run import Run, checked_checkpoints
+from advmdp.kernels.learners.interface import is_cooperative
 from advmdp.learners.tuning import checked_horizon
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def play_batch(
     collect
         Called when runs ``begin .. end - 1`` have ended, as ``collect(begin, end, column)``:
         ``column`` reads an array of their learners' state from the card, (run, ...), by the names
-        of its kernel's tuples ("state.0.measure.policy").  Not called again for runs that had ended
+        of its kernel's tuples ("state.0.step.measure.policy").  Not called again for runs that had ended
         before a resumed batch was cut.
     width
         Runs that share a warp: 1, 2, 4, 8, 16 or 32; chosen by the size of the batch if None.  The
@@ -123,8 +124,7 @@ def shape_of(runs: Sequence[BatchRun], width: int | None = None) -> tuple[int, i
     Few runs get a warp each; more share one, until a warp is full.
     """
     learner: Any = runs[0].learner
-    # Only the kernels of this loop say which of their loops can be shared (``kernels/runtime/targets``).
-    together = learner.compiled_loop().kernel.__name__ == "play_mirror" and not is_simulated()
+    together = is_cooperative(learner.compiled_loop().state[0]) and not is_simulated()
     if width is None:
         width = 1
         warps = WARPS_OF_MANY if together else WARPS_OF_ONE_THREAD
@@ -153,14 +153,9 @@ class _Player:
         self._runs, self._points, self._block, self._per_wave = runs, points, block, per_wave
         self._progress, self._save, self._save_seconds = progress, save, save_seconds
         self._records = Records(runs, points)
-        learner: Any = runs[0].learner
         from advmdp.batch.programs import programs_for
 
-        self._programs = programs_for(
-            block.plan,
-            learner.compiled_loop().kernel.__name__,
-            MANY if block.plan.width == WARP else None,
-        )
+        self._programs = programs_for(block.plan, MANY if block.plan.width == WARP else None)
         self._begun = self._saved = time.perf_counter()
         self._before = 0  # episodes played before this call
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,15 +16,13 @@ from typing import Any, NamedTuple
 from numba import cuda
 from numba.core import config
 
-from advmdp.batch.columns import Node, Plan
+from advmdp.batch.columns import Node, Plan, Tree
 from advmdp.batch.compiling import Program
 from advmdp.batch.views import twin, view_of
-from advmdp.kernels.accounting.evaluation_point import BEST, BEST_FED, EPOCH, SUMS, WIDTH
+from advmdp.kernels.accounting.evaluation_point import BEST, BEST_ESTIMATED, EPOCH, SUMS, WIDTH
 from advmdp.kernels.runtime.targets import CUDA_PACKAGE, SOURCE_STAMP, load_cuda_kernels
 
 WARP = 32
-LOOPS = {"play_mirror": "accounting.episode", "play_watched": "accounting.witness"}
-"""Where the loops of learners that project are; all others are in ``episode`` as well."""
 
 
 class Programs(NamedTuple):
@@ -40,16 +38,17 @@ class Programs(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
+def programs_for(plan: Plan, registers: int | None) -> Programs:
     """Compile on first use, once for each plan."""
-    _load_kernels()
+    kinds = kinds_of(plan)
+    _load_kernels(kinds)
     view, width, threads = view_of(plan), plan.width, plan.threads
     n_places = width * threads
-    episode, mirror = _module("accounting.episode"), _module("learners.mirror_descent")
-    loop = getattr(_module(LOOPS.get(loop_name, "accounting.episode")), loop_name)
-    judge, note_projection = _module("accounting.evaluation_point").judge, episode.note_projection
-    finish_safely, undo_update = mirror.finish_safely, mirror.undo_update
-    look = _look_of(plan)
+    episode, learner = _module("accounting.episode"), _module("learners.interface")
+    play_episodes, note_certificate = episode.play_episodes, episode.note_certificate
+    finish_safely, undo_update = learner.finish_safely, learner.undo_update
+    judge, look = _module("accounting.evaluation_point").judge, learner.epoch_and_width
+    may_be_refused = any(twin(kind) in learner.solve_pending.table for kind in kinds)
 
     def play(tiles: Any, common: Any, done: Any, stop: int) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
@@ -57,7 +56,9 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
         run = tile * width + place // threads
         if place < n_places and run < done.shape[0] and 0 <= done[run] < stop:
             graph, world, program, ledger, state = view(tiles, common, tile, place)
-            done[run] = loop(graph, world, program, ledger, done[run], stop, *state)
+            done[run] = play_episodes(
+                graph, world, program, ledger, done[run], stop, state[0], state[1]
+            )
 
     def rescue(tiles: Any, common: Any, done: Any, stop: int) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
@@ -66,8 +67,8 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
         if place < n_places and run < done.shape[0] and 0 <= done[run] < stop:
             graph, _, _, ledger, state = view(tiles, common, tile, place)
             episode = done[run]
-            if finish_safely(graph, state[0], state[1]):
-                note_projection(state[0].solver, ledger)
+            if finish_safely(graph, state[0]):
+                note_certificate(state[0], ledger)
                 done[run] = episode + 1
             else:
                 undo_update(graph, state[0], ledger.states, ledger.path)
@@ -79,11 +80,11 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
         run = tile * width + place // threads
         if place < n_places and run < done.shape[0] and done[run] >= 0:
             graph, world, _, ledger, state = view(tiles, common, tile, place)
-            best, best_fed = judge(graph, world, ledger)
+            best, best_estimated = judge(graph, world, ledger)
             for i in range(4):
                 figures[SUMS + i, run] = ledger.sums[i]
             figures[BEST, run] = best
-            figures[BEST_FED, run] = best_fed
+            figures[BEST_ESTIMATED, run] = best_estimated
             epoch, open_width = look(state[0])
             figures[EPOCH, run] = epoch
             figures[WIDTH, run] = open_width
@@ -92,28 +93,45 @@ def programs_for(plan: Plan, loop_name: str, registers: int | None) -> Programs:
         for i in range(cuda.threadIdx.x, out.shape[1], cuda.blockDim.x):
             out[cuda.blockIdx.x, i] = tiles[cuda.blockIdx.x, offset + i]
 
-    stamp = stamp_of(plan, loop_name, registers)
+    stamp = stamp_of(plan, registers)
     return Programs(
         Program(play, threads, registers, stamp),
-        Program(rescue, threads, None, stamp) if loop_name in LOOPS else None,
+        Program(rescue, threads, None, stamp) if may_be_refused else None,
         Program(stock, threads, None, stamp),
         Program(fetch, threads, None, stamp),
     )
 
 
-def stamp_of(plan: Plan, loop_name: str, registers: int | None) -> str:
+def kinds_of(plan: Plan) -> list[type]:
+    """All record classes of a plan."""
+
+    def walk(tree: Tree) -> Iterator[type]:
+        if isinstance(tree, Node):
+            if tree.kind is not tuple:
+                yield tree.kind
+            for part in tree.parts:
+                yield from walk(part)
+
+    return list(dict.fromkeys(walk(plan.tree)))
+
+
+def stamp_of(plan: Plan, registers: int | None) -> str:
     """A checksum of all that the programs of a plan are compiled from."""
-    sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    asked = repr((SOURCE_STAMP, plan, loop_name, registers))
+    files = {str(path) for path in Path(__file__).parent.glob("*.py")}
+    files |= {str(sys.modules[kind.__module__].__file__) for kind in kinds_of(plan)}
+    sources = b"".join(Path(file).read_bytes() for file in sorted(files))
+    asked = repr((SOURCE_STAMP, plan, registers))
     return hashlib.sha256(sources + asked.encode()).hexdigest()
 
 
-def _load_kernels() -> None:
-    """The kernels for CUDA; their loops call ``steps`` where the source says ``range``.
+def _load_kernels(kinds: Sequence[type] = ()) -> None:
+    """The kernels for CUDA, and the modules of some records; loops call ``steps`` for ``range``.
 
     numba does not let a module redefine ``range``, so the name is exchanged in the functions' code.
     """
     package = load_cuda_kernels()
+    for kind in kinds:
+        twin(kind)
     if config.ENABLE_CUDASIM:
         return
     from advmdp.batch import (
@@ -141,14 +159,3 @@ def _load_kernels() -> None:
 
 def _module(name: str) -> Any:
     return importlib.import_module(f"{CUDA_PACKAGE}.{name}")
-
-
-def _look_of(plan: Plan) -> Callable[..., Any]:
-    """The device function that reads epoch and mean width from a learner's state, if it has any."""
-    assert isinstance(plan.tree, Node)
-    state = plan.tree.parts[-1]
-    assert isinstance(state, Node)
-    first = state.parts[0]
-    assert isinstance(first, Node)
-    looks = _module("accounting.observers")
-    return looks.LOOKS.get(twin(first.kind), looks.see_nothing)  # type: ignore[no-any-return]

@@ -12,8 +12,16 @@ from advmdp.batch.runs import BatchRun
 from advmdp.evaluation.account import Decomposition, four_terms, new_ledger, solver_statistics
 from advmdp.evaluation.comparator import best_fixed_policy
 from advmdp.evaluation.run import Run
-from advmdp.kernels.accounting.episode import EXPECTED, REALISED
-from advmdp.kernels.accounting.evaluation_point import BEST, BEST_FED, EPOCH, N_FIGURES, SUMS, WIDTH
+from advmdp.kernels.accounting.evaluation_point import (
+    BEST,
+    BEST_ESTIMATED,
+    EPOCH,
+    N_FIGURES,
+    SUMS,
+    WIDTH,
+)
+from advmdp.kernels.accounting.ledger import EXPECTED, REALISED
+from advmdp.learners.base import EstimatesLosses, HasEpochs, HasWidth, offers
 
 if TYPE_CHECKING:
     from advmdp.batch.wave import Wave
@@ -76,11 +84,11 @@ class Records:
         learner: Any = run.learner
         curves = self.figures[:, :, i].T
         final = {name: array[i] for name, array in self._final.items()}
-        estimates = hasattr(learner, "last_path")
+        estimates = offers(learner, EstimatesLosses)
         expected, best = curves[SUMS + EXPECTED].copy(), curves[BEST].copy()
         epoch = curves[EPOCH].astype(np.int64)
         ledger = new_ledger(run.mdp)._replace(counts=final["counts"], worst=final["worst"])
-        terms = four_terms(curves[SUMS : SUMS + 4], best, curves[BEST_FED])
+        terms = four_terms(curves[SUMS : SUMS + 4], best, curves[BEST_ESTIMATED])
         return Run(
             episodes=self._points.copy(),
             regret=expected - best,
@@ -88,8 +96,8 @@ class Records:
             realised_loss=curves[SUMS + REALISED].copy(),
             best_loss=best,
             decomposition=Decomposition(*terms) if estimates else None,
-            epoch=epoch if hasattr(learner, "epoch") else None,
-            mean_width=curves[WIDTH].copy() if hasattr(learner, "mean_width") else None,
+            epoch=epoch if offers(learner, HasEpochs) else None,
+            mean_width=curves[WIDTH].copy() if offers(learner, HasWidth) else None,
             epoch_starts=final["starts"][: epoch[-1]].copy() if estimates else None,
             solver=solver_statistics(ledger) if estimates else None,
             best=best_fixed_policy(run.mdp, final["total"]),

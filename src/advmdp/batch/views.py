@@ -8,24 +8,20 @@ shape and stride.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from advmdp.batch.columns import Constant, Node, Plan, Tree
-from advmdp.kernels.runtime.targets import CUDA_PACKAGE, load_cuda_kernels
+from advmdp.kernels.runtime.targets import cuda_twin
 
 
 def twin(kind: type) -> type:
     """The class of the same name in the kernels that were loaded for CUDA."""
-    load_cuda_kernels()
-    package = "advmdp.kernels"
-    if not kind.__module__.startswith(package):
+    if kind.__module__ == "advmdp.batch.runs":  # the cast of a run has no kernels
         return kind
-    module = importlib.import_module(CUDA_PACKAGE + kind.__module__[len(package) :])
-    found: type = getattr(module, kind.__name__)
+    found: type = getattr(cuda_twin(kind.__module__), kind.__name__)
     return found
 
 

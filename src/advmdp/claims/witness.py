@@ -19,7 +19,7 @@ from advmdp.kernels.kl.projection import Solver
 from advmdp.kernels.model.visits import EPOCH
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
-from advmdp.learners.mirror import MirrorDescent
+from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.play import play
 from advmdp.world.loss_streams import LossProcess
 from advmdp.world.mdp import LayeredMDP

@@ -11,7 +11,7 @@ import numpy as np
 from advmdp.batch import card_name
 from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Lab
-from advmdp.learners.mirror import MirrorDescent
+from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.world import families, losses
 from advmdp.world.loss_streams import LossProcess
 from advmdp.world.mdp import LayeredMDP

@@ -8,7 +8,7 @@ paper writes the regret against q* as
         + sum <q^_t - q*, l^_t> + sum <q*, l^_t - l_t>.
 
 The sums that do not involve q* are kept as numbers, those that do as vectors over pairs, so that
-every checkpoint can be judged against its own best policy.
+every evaluation point can be judged against its own best policy.
 """
 
 from __future__ import annotations
@@ -20,15 +20,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.evaluation.comparator import Comparator, best_fixed_policy
-from advmdp.kernels.accounting.episode import BELIEVED, EXPECTED, FED, PROJECTIONS, REALISED, Ledger
-from advmdp.kernels.kl.projection import EVALUATIONS, ITERATIONS, PRODUCTS, SAFE
+from advmdp.kernels.accounting.ledger import (
+    ESTIMATED,
+    EXPECTED,
+    ITERATE,
+    PROJECTIONS,
+    REALISED,
+    WORST_GAP,
+    WORST_RESIDUAL,
+    Ledger,
+)
+from advmdp.kernels.steps.interface import EVALUATIONS, ITERATIONS, PRODUCTS, SAFE
 from advmdp.layout import Floats
 from advmdp.world.mdp import LayeredMDP
 
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The four terms of the regret at each checkpoint; they add up to it."""
+    """The four terms of the regret at each evaluation point; they add up to it."""
 
     error: Floats
     bias1: Floats
@@ -54,7 +63,7 @@ class SolverStatistics:
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class EvaluationPoint:
     """The account after some episodes."""
 
     expected_loss: float
@@ -74,7 +83,7 @@ def new_ledger(mdp: LayeredMDP) -> Ledger:
     return Ledger(
         sums=np.zeros(4),
         total=np.zeros(layout.n_rows),
-        fed=np.zeros(layout.n_rows),
+        estimated=np.zeros(layout.n_rows),
         counts=np.zeros(5, dtype=np.int64),
         worst=np.zeros(2),
         losses=np.zeros(layout.n_rows),
@@ -86,25 +95,27 @@ def new_ledger(mdp: LayeredMDP) -> Ledger:
     )
 
 
-def take_stock(mdp: LayeredMDP, ledger: Ledger) -> tuple[Checkpoint, Comparator]:
+def evaluate_now(mdp: LayeredMDP, ledger: Ledger) -> tuple[EvaluationPoint, Comparator]:
     """The account now, against the best fixed policy of the losses so far."""
     best = best_fixed_policy(mdp, ledger.total)
     sums = ledger.sums
-    best_fed = float(np.sum(best.occupancy * ledger.fed))  # not by BLAS, whose threads split sums
-    error, bias1, reg, bias2 = (float(term) for term in four_terms(sums, best.loss, best_fed))
-    point = Checkpoint(
+    best_estimated = float(
+        np.sum(best.occupancy * ledger.estimated)
+    )  # not by BLAS, whose threads split sums
+    error, bias1, reg, bias2 = (float(term) for term in four_terms(sums, best.loss, best_estimated))
+    point = EvaluationPoint(
         float(sums[EXPECTED]), float(sums[REALISED]), best.loss, (error, bias1, reg, bias2)
     )
     return point, best
 
 
-def four_terms(sums: Any, best_loss: Any, best_fed: Any) -> tuple[Any, Any, Any, Any]:
+def four_terms(sums: Any, best_loss: Any, best_estimated: Any) -> tuple[Any, Any, Any, Any]:
     """ERROR, BIAS1, REG, BIAS2 from the ledger's sums and the best policy's <q*, l>, <q*, l^>."""
     return (
-        sums[EXPECTED] - sums[BELIEVED],
-        sums[BELIEVED] - sums[FED],
-        sums[FED] - best_fed,
-        best_fed - best_loss,
+        sums[EXPECTED] - sums[ITERATE],
+        sums[ITERATE] - sums[ESTIMATED],
+        sums[ESTIMATED] - best_estimated,
+        best_estimated - best_loss,
     )
 
 
@@ -117,6 +128,6 @@ def solver_statistics(ledger: Ledger) -> SolverStatistics:
         evaluations=int(counts[EVALUATIONS]),
         products=int(counts[PRODUCTS]),
         safe_paths=int(counts[SAFE]),
-        worst_residual=float(ledger.worst[0]),
-        worst_gap=float(ledger.worst[1]),
+        worst_residual=float(ledger.worst[WORST_RESIDUAL]),
+        worst_gap=float(ledger.worst[WORST_GAP]),
     )

@@ -6,13 +6,14 @@ wrong, not that the learner was unlucky.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.errors import AdvMDPError
-from advmdp.layout import Floats, Layout, Table
+from advmdp.errors import AdvMDPError, InvalidInput
+from advmdp.layout import Floats
+from advmdp.learners.base import Auditable, offers
 from advmdp.steps.confidence import BoxSet
 from advmdp.steps.upper_occupancy import upper_occupancy
 
@@ -23,25 +24,19 @@ class InvariantViolation(AdvMDPError, AssertionError):
     """An invariant of the algorithm does not hold: please report it."""
 
 
-class Auditable(Protocol):
-    """What a learner must show to be checked; ``UOBREPS`` does."""
-
-    layout: Layout
-    gamma: float
-
-    @property
-    def episodes(self) -> int: ...
-    @property
-    def epoch(self) -> int: ...
-    @property
-    def visits(self) -> Table: ...
-    @property
-    def upper_occupancy_of_last(self) -> Floats: ...
-    @property
-    def estimate_of_last(self) -> Floats: ...
-    def policy(self) -> Table: ...
-    def occupancy(self) -> Table: ...
-    def confidence_set(self) -> BoxSet: ...
+def auditable(learner: Any) -> Auditable:
+    """The learner, if its invariants can be verified; otherwise an error that says why not."""
+    if not offers(learner, Auditable) or not learner.divides_by_upper_bound:
+        raise InvalidInput(
+            f"play: check=True verifies UOB-REPS and its box-set relatives, not a "
+            f"{type(learner).__name__}; leave check out"
+        )
+    if not isinstance(learner.confidence_set(), BoxSet):
+        raise InvalidInput(
+            f"play: check=True verifies box sets, and a {type(learner).__name__} has another; "
+            "leave check out"
+        )
+    return learner
 
 
 class InvariantChecker:

@@ -11,15 +11,25 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import (
-    Checkpoint,
     Decomposition,
+    EvaluationPoint,
     SolverStatistics,
+    evaluate_now,
     new_ledger,
     solver_statistics,
-    take_stock,
 )
 from advmdp.evaluation.comparator import Comparator
+from advmdp.kernels.accounting.ledger import Ledger
+from advmdp.kernels.runtime.storage import Storage, storage_of
 from advmdp.layout import Floats
+from advmdp.learners.base import (
+    EstimatesLosses,
+    HasEpochs,
+    HasEpochStarts,
+    HasWidth,
+    horizon_of,
+    offers,
+)
 from advmdp.world.mdp import LayeredMDP
 
 Snapshot = dict[str, NDArray[Any]]
@@ -27,7 +37,7 @@ Snapshot = dict[str, NDArray[Any]]
 
 SEED, HORIZON = "run.seed", "run.horizon"
 IDENTITY = {SEED: "seed", HORIZON: "n_episodes of its learner"}
-LEDGER = ("sums", "total", "fed", "counts", "worst")  # the rest is rewritten in every episode
+LEDGER = tuple(name for name, storage in storage_of(Ledger).items() if storage is Storage.LASTING)
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,7 @@ class Recorder:
         self.episodes = 0
         """Episodes behind the run when it began: 0, unless it was resumed."""
         self._episodes: list[int] = []
-        self._points: list[Checkpoint] = []
+        self._points: list[EvaluationPoint] = []
         self._epoch: list[int] = []
         self._width: list[float] = []
 
@@ -102,17 +112,17 @@ class Recorder:
         """Checkpoints recorded so far."""
         return len(self._points)
 
-    def stock(self) -> Checkpoint:
+    def stock(self) -> EvaluationPoint:
         """The account now (nothing is recorded)."""
-        return take_stock(self.mdp, self.ledger)[0]
+        return evaluate_now(self.mdp, self.ledger)[0]
 
     def record(self, episodes: int) -> None:
         """Add a checkpoint."""
         self._episodes.append(episodes)
         self._points.append(self.stock())
-        if hasattr(self.learner, "epoch"):
+        if offers(self.learner, HasEpochs):
             self._epoch.append(self.learner.epoch)
-        if hasattr(self.learner, "mean_width"):
+        if offers(self.learner, HasWidth):
             self._width.append(self.learner.mean_width)
 
     def state(self, episodes: int) -> Snapshot:
@@ -130,7 +140,7 @@ class Recorder:
 
     def _identity(self) -> Snapshot:
         """What tells the run from others that have the same shapes, as far as it is known."""
-        known = {SEED: self._seed_words, HORIZON: getattr(self.learner, "n_episodes", None)}
+        known = {SEED: self._seed_words, HORIZON: horizon_of(self.learner)}
         return {name: np.array(value) for name, value in known.items() if value is not None}
 
     def check_resumable(self, saved: Mapping[str, NDArray[Any]], points: NDArray[np.int64]) -> None:
@@ -163,7 +173,7 @@ class Recorder:
         self.episodes = int(saved["episodes"])
         self._episodes = saved["points.episodes"].tolist()
         self._points = [
-            Checkpoint(expected, realised, best, (error, bias1, reg, bias2))
+            EvaluationPoint(expected, realised, best, (error, bias1, reg, bias2))
             for expected, realised, best, error, bias1, reg, bias2 in saved[
                 "points.figures"
             ].tolist()
@@ -176,7 +186,7 @@ class Recorder:
     def run(self, seconds: float, *, compiled: bool) -> Run:
         """Everything recorded."""
         points = self._points
-        estimates = hasattr(self.learner, "last_path")
+        estimates = offers(self.learner, EstimatesLosses)
         terms = np.array([point.terms for point in points]).T
         return Run(
             episodes=np.array(self._episodes, dtype=np.int64),
@@ -187,9 +197,11 @@ class Recorder:
             decomposition=Decomposition(*terms) if estimates else None,
             epoch=np.array(self._epoch, dtype=np.int64) if self._epoch else None,
             mean_width=np.array(self._width) if self._width else None,
-            epoch_starts=getattr(self.learner, "epoch_starts", None),
+            epoch_starts=self.learner.epoch_starts
+            if offers(self.learner, HasEpochStarts)
+            else None,
             solver=solver_statistics(self.ledger) if estimates else None,
-            best=take_stock(self.mdp, self.ledger)[1],
+            best=evaluate_now(self.mdp, self.ledger)[1],
             seconds=seconds,
             compiled=compiled,
         )

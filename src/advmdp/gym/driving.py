@@ -12,7 +12,8 @@ from advmdp.errors import InvalidInput
 from advmdp.gym.unrolled import Unrolled
 from advmdp.kernels.model.trajectory import pick
 from advmdp.layout import Floats
-from advmdp.learners.base import Learner, Trajectory
+from advmdp.learners.base import HasLayout, Learner, offers, sees_all_losses
+from advmdp.learners.feedback import Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.seeds import seed_sequence
 from advmdp.steps.upper_occupancy import checked_policy
@@ -56,9 +57,9 @@ def play(
     (20,)
     """
     checked_horizon(n_episodes)
-    if getattr(learner, "layout", game.layout) != game.layout:
+    if offers(learner, HasLayout) and learner.layout != game.layout:
         raise InvalidInput("play: the learner has another layout; build it on game.layout")
-    if getattr(learner, "feedback", "bandit") != "bandit":
+    if sees_all_losses(learner):
         raise InvalidInput(
             "play: an environment shows only the rewards of the path; "
             "choose a learner with bandit feedback"

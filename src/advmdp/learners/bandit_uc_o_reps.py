@@ -6,9 +6,8 @@ import math
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.mirror_descent import OWN
-from advmdp.kernels.model.visits import WEISSMAN
 from advmdp.layout import Layout
-from advmdp.learners.mirror import MirrorDescent
+from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_delta,
     checked_horizon,
@@ -16,6 +15,7 @@ from advmdp.learners.tuning import (
     scaled_rate,
     width_log_term,
 )
+from advmdp.steps.confidence import L1Set
 
 
 class BanditUCOREPS(MirrorDescent):
@@ -88,10 +88,8 @@ class BanditUCOREPS(MirrorDescent):
             log_term=width_log_term(layout, n_episodes, delta)
             * checked_rate(log_scale, "log_scale"),
             estimator=OWN,
-            shape=WEISSMAN,
-            floor=floor,
-            reach=self.alpha,
-            least=least,
+            confidence=L1Set.everything(layout, floor, least),
+            least_visit=self.alpha,
         )
 
 

@@ -1,10 +1,14 @@
-"""The contract of a learner, and the feedback it gets."""
+"""The contract of a learner.
+
+Two methods make a learner (``Learner``).  What else one may offer is declared by the small
+protocols below: a built-in learner names them among its base classes, and the package asks with
+``offers(learner, protocol)`` before it uses any of their members.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,35 +16,7 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
 
-
-@dataclass(frozen=True, slots=True)
-class Trajectory:
-    """One episode as the learner sees it (bandit feedback, Protocol 1 of the paper).
-
-    ``states`` are x_0 .. x_L numbered within their layers, ``actions`` a_0 .. a_{L-1}, ``losses``
-    the losses of the L visited pairs.
-    """
-
-    states: Sequence[int] | NDArray[np.integer[Any]]
-    actions: Sequence[int] | NDArray[np.integer[Any]]
-    losses: Sequence[float] | Floats
-
-
-@dataclass(frozen=True, slots=True)
-class FullInformation:
-    """One episode with the losses of all pairs: ``losses`` is a pair table."""
-
-    states: Sequence[int] | NDArray[np.integer[Any]]
-    actions: Sequence[int] | NDArray[np.integer[Any]]
-    losses: Any
-
-
-class Steps(NamedTuple):
-    """A checked trajectory in flat numbers; ``losses`` of the path, or of all rows."""
-
-    states: NDArray[np.int64]
-    path: NDArray[np.int64]
-    losses: Floats
+P = TypeVar("P")
 
 
 class CompiledLoop(NamedTuple):
@@ -54,6 +30,9 @@ class CompiledLoop(NamedTuple):
     kernel: Callable[..., int]
     state: tuple[Any, ...]
     finish: Callable[[NDArray[np.int64], NDArray[np.int64]], None]
+
+
+# ---------------------------------------------------------------------- the contract
 
 
 @runtime_checkable
@@ -73,76 +52,153 @@ class Learner(Protocol):
         ...
 
 
-def check_trajectory(layout: Layout, trajectory: Trajectory) -> Steps:
-    """Flat numbers of a trajectory, or a one-line error that names the step."""
-    if not isinstance(trajectory, Trajectory):
+@runtime_checkable
+class HasLayout(Protocol):
+    """Made for one layout."""
+
+    layout: Layout
+
+
+@runtime_checkable
+class DeclaresFeedback(Protocol):
+    """Says what it sees of an episode; without it, the losses of its own path."""
+
+    @property
+    def feedback(self) -> Literal["bandit", "full"]: ...
+
+
+@runtime_checkable
+class CountsEpisodes(Protocol):
+    """Knows how many episodes it has learnt from."""
+
+    @property
+    def episodes(self) -> int: ...
+
+
+@runtime_checkable
+class HasHorizon(CountsEpisodes, Protocol):
+    """Tuned for a number of episodes, which it may not exceed."""
+
+    n_episodes: int
+
+
+@runtime_checkable
+class HasEpochs(Protocol):
+    """Works in epochs 1, 2, ..."""
+
+    @property
+    def epoch(self) -> int: ...
+
+
+@runtime_checkable
+class HasEpochStarts(Protocol):
+    """Remembers when its epochs began."""
+
+    @property
+    def epoch_starts(self) -> NDArray[np.int64]: ...
+
+
+@runtime_checkable
+class HasWidth(Protocol):
+    """Keeps a confidence set, of which it can say how much it leaves open."""
+
+    @property
+    def mean_width(self) -> float: ...
+
+
+@runtime_checkable
+class EstimatesLosses(Protocol):
+    """Has an iterate and loss estimates, so that its regret splits into the four terms."""
+
+    @property
+    def kernel_state(self) -> Any:
+        """The state as the kernels hold it (``kernels/learners/interface``)."""
+        ...
+
+    @property
+    def moved(self) -> bool:
+        """Whether the last update moved the iterate."""
+        ...
+
+
+@runtime_checkable
+class Auditable(Protocol):
+    """Shows everything that ``play(check=True)`` verifies; its estimator divides by u + gamma."""
+
+    layout: Layout
+    gamma: float
+
+    @property
+    def divides_by_upper_bound(self) -> bool: ...
+    @property
+    def episodes(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def visits(self) -> Table: ...
+    @property
+    def upper_occupancy_of_last(self) -> Floats: ...
+    @property
+    def estimate_of_last(self) -> Floats: ...
+    def policy(self) -> Table: ...
+    def occupancy(self) -> Table: ...
+    def confidence_set(self) -> Any: ...
+
+
+@runtime_checkable
+class Compiled(Protocol):
+    """Can be played without leaving compiled code."""
+
+    def compiled_loop(self) -> CompiledLoop: ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """Can hand out everything its future depends on, and go on from it."""
+
+    def state(self) -> dict[str, NDArray[Any]]: ...
+    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+CAPABILITIES: tuple[type, ...] = (
+    *(HasLayout, DeclaresFeedback, CountsEpisodes, HasHorizon, HasEpochs, HasEpochStarts),
+    *(HasWidth, EstimatesLosses, Auditable, Compiled, Resumable),
+)
+"""All that a learner may offer beside the two methods."""
+
+
+def offers(learner: Any, protocol: type[P]) -> TypeGuard[P]:
+    """Whether a learner has all members of a protocol.
+
+    By ``hasattr``, so that a learner which stands for another one (``Doubling``) offers what that
+    one does; ``isinstance`` looks at the class alone from Python 3.12 on.
+    """
+    return all(hasattr(learner, name) for name in _members(protocol))
+
+
+def _members(protocol: type) -> set[str]:
+    return {
+        name
+        for base in protocol.__mro__
+        if getattr(base, "_is_protocol", False) and base is not Protocol
+        for name in (*vars(base), *vars(base).get("__annotations__", {}))
+        if not name.startswith("_")
+    }
+
+
+def sees_all_losses(learner: Any) -> bool:
+    """Whether a learner is handed the losses of all pairs."""
+    return offers(learner, DeclaresFeedback) and learner.feedback == "full"
+
+
+def horizon_of(learner: Any) -> int | None:
+    """The number of episodes a learner is tuned for, if any."""
+    return learner.n_episodes if offers(learner, HasHorizon) else None
+
+
+def check_layout(learner: Any, layout: Layout, where: str) -> None:
+    """Reject a learner that was made for another layout."""
+    if offers(learner, HasLayout) and learner.layout != layout:
         raise InvalidInput(
-            f"update: this learner takes a Trajectory, got {type(trajectory).__name__}"
+            f"{where}: learner and MDP have different layouts; build both on mdp.layout"
         )
-    losses = np.asarray(trajectory.losses, dtype=np.float64)
-    if losses.shape != (layout.n_layers,):
-        raise InvalidInput(f"trajectory: {layout.n_layers} losses needed, got shape {losses.shape}")
-    for k, loss in enumerate(losses):
-        if not 0.0 <= loss <= 1.0:
-            raise InvalidInput(
-                f"trajectory: loss {loss} at step {k} is outside [0, 1]; rescale the losses"
-            )
-    return Steps(*_check_path(layout, trajectory), losses)
-
-
-def check_full_information(layout: Layout, feedback: FullInformation) -> Steps:
-    """The same for full information: losses of all rows."""
-    if not isinstance(feedback, FullInformation):
-        raise InvalidInput(
-            "update: this learner needs the losses of all pairs; give it a FullInformation, "
-            f"not a {type(feedback).__name__}"
-        )
-    losses = layout.flat_pairs(feedback.losses, "losses")
-    outside = np.flatnonzero((losses < 0.0) | (losses > 1.0))
-    if len(outside):
-        row = int(outside[0])
-        raise InvalidInput(
-            f"losses: {losses[row]} at {layout.name_of_row(row)} is outside [0, 1]; rescale"
-        )
-    return Steps(*_check_path(layout, feedback), losses)
-
-
-def _check_path(
-    layout: Layout, trajectory: Trajectory | FullInformation
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    n_layers = layout.n_layers
-    states = _numbers(trajectory.states, n_layers + 1, "states")
-    actions = _numbers(trajectory.actions, n_layers, "actions")
-    for k in range(n_layers + 1):
-        if not 0 <= states[k] < layout.layer_sizes[k]:
-            raise InvalidInput(
-                f"trajectory: state {states[k]} at step {k} is outside layer {k}, "
-                f"which has states 0..{layout.layer_sizes[k] - 1}"
-            )
-    for k in range(n_layers):
-        if not 0 <= actions[k] < layout.n_actions:
-            raise InvalidInput(
-                f"trajectory: action {actions[k]} at step {k} is not in 0..{layout.n_actions - 1}"
-            )
-    flat_states = states + layout.layer_start[:-1]
-    path = flat_states[:-1] * layout.n_actions + actions
-    if not layout.is_dense:
-        _check_support(layout, path, flat_states)
-    return flat_states, path
-
-
-def _numbers(values: Any, size: int, name: str) -> NDArray[np.int64]:
-    array = np.asarray(values)
-    if array.shape != (size,) or array.dtype.kind not in "iu":
-        raise InvalidInput(f"trajectory: {name} needs {size} whole numbers, got {values!r}")
-    return array.astype(np.int64)
-
-
-def _check_support(layout: Layout, path: NDArray[np.int64], states: NDArray[np.int64]) -> None:
-    for k, row in enumerate(path):
-        begin, end = layout.row_start[row], layout.row_start[row + 1]
-        if states[k + 1] not in layout.successor[begin:end]:
-            raise InvalidInput(
-                f"trajectory: step {k} went from {layout.name_of_row(int(row))} to state "
-                f"{states[k + 1] - layout.layer_start[k + 1]}, which the layout does not declare"
-            )

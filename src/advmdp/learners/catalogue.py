@@ -14,7 +14,7 @@ from advmdp.learners.bandit_uc_o_reps import (
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.mdp_e import MDPE
-from advmdp.learners.neu2010 import NGS2010
+from advmdp.learners.ngs2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
 from advmdp.learners.q_learning import QLearningB, QLearningH
 from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox

@@ -1,6 +1,6 @@
 """Learners whose state is a NamedTuple of arrays and whose update is a kernel.
 
-A learner made this way is its docstring, its parameters and its first state: playing, saving and
+A learner made this way is its docstring, its parameters and its initial state: playing, saving and
 the compiled loop come from here.
 """
 
@@ -12,80 +12,88 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.errors import InvalidInput
-from advmdp.kernels.accounting.episode import play_bandit, play_full
-from advmdp.kernels.learners.registry import BANDIT_UPDATES, FULL_UPDATES
-from advmdp.kernels.model.visits import Visits
-from advmdp.layout import Layout, Table
+from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.kernels.accounting.episode import play_episodes
+from advmdp.kernels.learners import interface
+from advmdp.kernels.runtime.storage import Storage, leaves
+from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import (
+    Compiled,
     CompiledLoop,
-    FullInformation,
-    Trajectory,
-    check_full_information,
-    check_trajectory,
+    DeclaresFeedback,
+    HasLayout,
+    Resumable,
 )
-from advmdp.learners.kept import Kept, Saved
+from advmdp.learners.feedback import FlatEpisode, check_full_information, check_trajectory
+from advmdp.learners.saveable import Saveable, Saved
 
-OLD_VISITS = tuple(f"visits.{name}" for name in Visits._fields if name.startswith("old_"))
-"""What counts were before the last episode, in case it is taken back: nothing that lasts."""
-
-
-def arrays_of(state: Any, prefix: str = "") -> Saved:
-    """The arrays of a (nested) NamedTuple by their dotted names; live, not copies."""
-    found: Saved = {}
-    for name, value in zip(state._fields, state, strict=True):
-        if isinstance(value, np.ndarray):
-            found[prefix + name] = value
-        elif hasattr(value, "_fields"):
-            found |= arrays_of(value, f"{prefix}{name}.")
-    return found
+NO_LOSSES = np.zeros(0)
 
 
-class CompiledLearner(Kept):
+def lasting_arrays(state: Any) -> Saved:
+    """The arrays that carry something from episode to episode, by dotted names; live, not copies."""
+    return {
+        name: value
+        for name, value, storage in leaves(state)
+        if isinstance(value, np.ndarray) and storage in (Storage.LASTING, None)
+    }
+
+
+class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable):
     """What all built-in learners share."""
 
-    feedback: ClassVar[Literal["bandit", "full"]]
-    scratch: ClassVar[tuple[str, ...]] = ()
-    """Dotted names of arrays, or of parts, that carry nothing from one episode to the next."""
+    feedback: ClassVar[Literal["bandit", "full"]]  # type: ignore[misc]
 
     def __init__(self, layout: Layout, state: Any) -> None:
         self.layout = layout
         self._graph = layout.graph()
         self._state = state
 
+    # ------------------------------------------------------------------ the contract
+
     def policy(self) -> Table:
         """The policy of the coming episode, a pair table."""
-        return self.layout.pairs(np.maximum(self._state.policy, 0.0))
+        return self.layout.pairs(np.maximum(interface.current_policy(self._state).array, 0.0))
+
+    def update(self, feedback: Any) -> None:
+        """Learn from one episode played with ``policy()``."""
+        self._learn(*self._checked(feedback))
+
+    def _checked(self, feedback: Any) -> tuple[FlatEpisode, tuple[Floats, Floats]]:
+        """The episode in flat numbers; losses of the path, and of all rows if they are seen."""
+        if self.feedback == "full":
+            episode = check_full_information(self.layout, feedback)
+            return episode, (episode.losses[episode.path], episode.losses)
+        episode = check_trajectory(self.layout, feedback)
+        return episode, (episode.losses, NO_LOSSES)
+
+    def _learn(self, episode: FlatEpisode, losses: tuple[Floats, Floats]) -> None:
+        path = (episode.states, episode.path)
+        if not interface.update(self._graph, self._state, *path, *losses):
+            self._finish(*path)
+
+    # ------------------------------------------------------------------ saving
 
     def state(self) -> Saved:
         """A copy of everything the future depends on, as plain arrays."""
-        return {
-            name: array.copy()
-            for name, array in arrays_of(self._state).items()
-            if not self._is_scratch(name)
-        }
-
-    def _is_scratch(self, name: str) -> bool:
-        return any(name == part or name.startswith(f"{part}.") for part in self.scratch)
+        return {name: array.copy() for name, array in lasting_arrays(self._state).items()}
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state()`` returned, on a learner made with the same parameters."""
-        mine = arrays_of(self._state)
-        wanted = {name for name in mine if not self._is_scratch(name)}
-        needless = set(saved) & (mine.keys() - wanted)  # earlier versions kept more
-        if set(saved) - needless != wanted:
+        mine = lasting_arrays(self._state)
+        if set(saved) != set(mine):
             raise InvalidInput(
-                f"restore: the saved state has other parts ({len(saved)}, expected {len(wanted)}); "
+                f"restore: the saved state has other parts ({len(saved)}, expected {len(mine)}); "
                 "restore into a learner of the same class"
             )
-        for name in wanted:
-            if saved[name].shape != mine[name].shape or saved[name].dtype != mine[name].dtype:
+        for name, array in mine.items():
+            if saved[name].shape != array.shape or saved[name].dtype != array.dtype:
                 raise InvalidInput(
-                    f"restore: {name} has shape {saved[name].shape}, expected {mine[name].shape}; "
+                    f"restore: {name} has shape {saved[name].shape}, expected {array.shape}; "
                     "restore into a learner with the same layout and parameters"
                 )
-        for name in wanted:
-            mine[name][...] = saved[name]
+        for name, array in mine.items():
+            array[...] = saved[name]
 
     def adopt_counts(self, earlier: CompiledLearner) -> None:
         """Begin with the visits that an earlier learner of the same class has counted.
@@ -106,36 +114,34 @@ class CompiledLearner(Kept):
     def _adopt(self, earlier: Any) -> None:
         """Nothing to keep, unless a learner says otherwise."""
 
+    # ------------------------------------------------------------------ compiled code
+
+    def compiled_loop(self) -> CompiledLoop:
+        """For ``play``: whole episodes without leaving compiled code."""
+        return CompiledLoop(play_episodes, (self._state, None), self._finish)
+
+    def _finish(self, states: NDArray[np.int64], path: NDArray[np.int64]) -> None:
+        """Complete a pending step on the safe path, or take the episode back."""
+        if interface.finish_safely(self._graph, self._state):
+            return
+        interface.undo_update(self._graph, self._state, states, path)
+        raise UncertifiedStep(
+            f"episode {getattr(self, 'episodes', 0) + 1}: no certified step "
+            f"({self._why_uncertified()}); the episode was taken back: "
+            "lower eta or raise gamma or log_scale"
+        )
+
+    def _why_uncertified(self) -> str:
+        return "even on the safe path"
+
 
 class BanditLearner(CompiledLearner):
     """Sees the losses of the visited pairs."""
 
     feedback = "bandit"
 
-    def update(self, trajectory: Trajectory) -> None:
-        """Learn from one episode played with ``policy()``."""
-        steps = check_trajectory(self.layout, trajectory)
-        BANDIT_UPDATES[type(self._state)](self._graph, self._state, *steps)
-
-    def compiled_loop(self) -> CompiledLoop:
-        """For ``play``: whole episodes without leaving compiled code."""
-        return CompiledLoop(play_bandit, (self._state,), _nothing_pending)
-
 
 class FullInformationLearner(CompiledLearner):
     """Sees the losses of all pairs after each episode."""
 
     feedback = "full"
-
-    def update(self, feedback: FullInformation) -> None:
-        """Learn from one episode played with ``policy()``."""
-        steps = check_full_information(self.layout, feedback)
-        FULL_UPDATES[type(self._state)](self._graph, self._state, *steps)
-
-    def compiled_loop(self) -> CompiledLoop:
-        """For ``play``: whole episodes without leaving compiled code."""
-        return CompiledLoop(play_full, (self._state,), _nothing_pending)
-
-
-def _nothing_pending(states: NDArray[np.int64], path: NDArray[np.int64]) -> None:
-    """These loops always finish."""

@@ -13,12 +13,12 @@ from advmdp.errors import InvalidInput
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
 from advmdp.learners.compiled import CompiledLearner
-from advmdp.learners.kept import Kept, Saved
+from advmdp.learners.saveable import Saveable, Saved
 from advmdp.learners.tuning import MAX_EPISODES, checked_delta, checked_horizon
 from advmdp.seeds import seed_sequence
 
 
-class Doubling(Kept):
+class Doubling(Saveable):
     """Any learner with a horizon, for a number of episodes that nobody knows.
 
     Round i = 1, 2, ... plays ``first`` 2^(i-1) episodes with a new learner that is tuned for just
@@ -49,7 +49,7 @@ class Doubling(Kept):
     once and not in every round.
 
     >>> from advmdp.learners.uob_reps import UOBREPS
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> learner = Doubling(UOBREPS, Layout(layer_sizes=(1, 2, 1), n_actions=2), first=2)
     >>> for _ in range(7):
     ...     learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
@@ -115,7 +115,7 @@ class Doubling(Kept):
 
     def __getattr__(self, name: str) -> Any:
         """What the accounting of ``play`` looks at, if the learner has it."""
-        if name in ("measure", "last_path", "last_projection", "moved", "mean_width"):
+        if name in ("kernel_state", "moved", "mean_width"):
             return getattr(self._learner, name)
         raise AttributeError(f"Doubling has no {name!r}; see the current learner, .learner")
 

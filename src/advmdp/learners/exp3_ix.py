@@ -41,7 +41,7 @@ class Exp3IX(BanditLearner):
 
     The rates are those for one bandit with known horizon, quoted from memory.
 
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
     >>> learner = Exp3IX(layout, n_episodes=100)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))

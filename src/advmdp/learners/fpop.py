@@ -9,20 +9,22 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.fpop import FPLState, FPOPState, Perturbation, begin_fpl, begin_fpop
-from advmdp.kernels.model.visits import EPISODES, EPOCH, WEISSMAN, adopt
+from advmdp.kernels.model.visits import EPISODES, EPOCH
+from advmdp.kernels.sets.confidence import adopt_counts
 from advmdp.layout import Layout, Table
-from advmdp.learners.base import FullInformation
-from advmdp.learners.compiled import OLD_VISITS, FullInformationLearner
+from advmdp.learners.base import HasEpochs, HasHorizon
+from advmdp.learners.compiled import FullInformationLearner
+from advmdp.learners.feedback import FullInformation
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate, width_log_term
 from advmdp.seeds import seed_words
 from advmdp.steps.confidence import KnownTransition
-from advmdp.steps.workspace import all_transitions, new_reach, no_visits
+from advmdp.steps.workspace import free_balls, new_reach, no_visits
 from advmdp.support import whole_number
 
 Seed = int | np.random.SeedSequence
 
 
-class FPOP(FullInformationLearner):
+class FPOP(FullInformationLearner, HasHorizon, HasEpochs):
     """Adversarial losses, full information, unknown transition; the perturbed optimistic leader.
 
     With S_t the sum of the losses of the first t episodes, Y_i random bonuses of epoch i, one for
@@ -72,8 +74,6 @@ class FPOP(FullInformationLearner):
     epoch are from memory; eta and the default delta are reconstructed so as to give the bound.
     """
 
-    scratch = ("reach", "costs", "q", "value", *OLD_VISITS)
-
     def __init__(
         self,
         layout: Layout,
@@ -100,7 +100,8 @@ class FPOP(FullInformationLearner):
             fresh=bool(fresh),
             log_term=self.log_term,
             visits=no_visits(layout, n_episodes),
-            rows=all_transitions(layout)._replace(upper=np.zeros(0)),
+            rows=free_balls(layout),
+            old_rows=free_balls(layout),
             reach=new_reach(layout),
             total=np.zeros(layout.n_rows),
             noise=np.zeros(layout.n_rows),
@@ -123,7 +124,8 @@ class FPOP(FullInformationLearner):
     def _adopt(self, earlier: FPOPState) -> None:
         """The balls of the earlier counts; the losses begin at zero again."""
         state = self._state
-        adopt(self._graph, state.visits, state.rows, earlier.visits, self.log_term, 0.0, WEISSMAN)
+        sets = (state.visits, state.rows, state.old_rows, earlier.visits)
+        adopt_counts(self._graph, *sets, self.log_term)
         begin_fpop(self._graph, state, True)
 
     @property
@@ -142,7 +144,7 @@ class FPOP(FullInformationLearner):
         return self.layout.pairs(self._state.noise.copy())
 
 
-class FPL(FullInformationLearner):
+class FPL(FullInformationLearner, HasHorizon):
     """Adversarial losses, full information, known transition; the perturbed leader.
 
     At the start of phase m, after the losses S of all episodes before it, new bonuses Y_m are
@@ -188,8 +190,6 @@ class FPL(FullInformationLearner):
     The rate and the bound are reconstructed; their phases grow, in a way not verified here.
     """
 
-    scratch = ("chance", "costs", "value")
-
     def __init__(
         self,
         layout: Layout,
@@ -210,7 +210,7 @@ class FPL(FullInformationLearner):
             law=Perturbation(mean, *seed_words(seed)),
             phase=self.phase,
             clock=np.zeros(1, dtype=np.int64),
-            chance=KnownTransition(layout, transitions).rows.lower,
+            chance=KnownTransition(layout, transitions).rows.transition,
             total=np.zeros(layout.n_rows),
             noise=np.zeros(layout.n_rows),
             costs=np.zeros(layout.n_rows),

@@ -14,12 +14,12 @@ from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Layout
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
-from advmdp.learners.kept import KIND, VERSION, Kept
+from advmdp.learners.saveable import KIND, VERSION, Saveable
 
 Classes = Mapping[str, Callable[..., Any]]
 
 
-def load(path: str | Path, *own: type[Kept]) -> Any:
+def load(path: str | Path, *own: type[Saveable]) -> Any:
     """The learner that ``learner.save(path)`` kept, which continues with the same bits.
 
     Only classes of the catalogue are made, and classes of ``own`` that are named here: a file can
@@ -38,9 +38,9 @@ def load(path: str | Path, *own: type[Kept]) -> Any:
 
 
 def rebuilt(
-    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], name: str, *own: type[Kept]
+    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], name: str, *own: type[Saveable]
 ) -> Any:
-    """The learner of ``advmdp.learners.kept.contents``; ``name`` is the file's, for messages."""
+    """The learner of ``advmdp.learners.saveable.contents``; ``name`` is the file's, for messages."""
     classes = _classes(own)
     try:
         version = int(header["version"])
@@ -66,7 +66,7 @@ def rebuilt(
     return learner
 
 
-def _classes(own: tuple[type[Kept], ...]) -> Classes:
+def _classes(own: tuple[type[Saveable], ...]) -> Classes:
     """Every class that a file may name."""
     makers: list[Any] = [entry.make for entry in LEARNERS.values()]
     return {make.__name__: make for make in [*makers, Doubling, *own]}

@@ -46,7 +46,7 @@ class MDPE(FullInformationLearner):
     This is its form for layers, where Q-values are exact after one backward pass and L takes the
     place of tau; the rates and the bound are derived for this form, not copied.
 
-    >>> from advmdp.learners.base import FullInformation
+    >>> from advmdp.learners.feedback import FullInformation
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
     >>> P = [np.array([[[1.0, 0.0], [0.0, 1.0]]]), np.ones((2, 2, 1))]
     >>> learner = MDPE(layout, P, n_episodes=100)
@@ -59,8 +59,6 @@ class MDPE(FullInformationLearner):
     Operations Research 34(3), 2009.
     """
 
-    scratch = ("rate", "chance", "value")
-
     def __init__(
         self, layout: Layout, transitions: Any, n_episodes: int, eta_scale: float = 1.0
     ) -> None:
@@ -72,7 +70,7 @@ class MDPE(FullInformationLearner):
             score=np.zeros(layout.n_rows),
             clock=np.zeros(1, dtype=np.int64),
             rate=self.eta / np.arange(layout.n_layers, 0, -1),
-            chance=KnownTransition(layout, transitions).rows.lower,
+            chance=KnownTransition(layout, transitions).rows.transition,
             value=np.zeros(layout.n_states),
         )
         super().__init__(layout, state)

@@ -7,9 +7,8 @@ from typing import Any
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.mirror_descent import FULL, OWN
-from advmdp.kernels.model.visits import KNOWN
 from advmdp.layout import Layout
-from advmdp.learners.mirror import MirrorDescent
+from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_horizon,
     checked_rate,
@@ -66,8 +65,7 @@ class OREPS(MirrorDescent):
             gamma=0.0,
             log_term=0.0,
             estimator=FULL,
-            shape=KNOWN,
-            known=KnownTransition(layout, transitions),
+            confidence=KnownTransition(layout, transitions),
         )
 
 
@@ -126,6 +124,5 @@ class OREPSBandit(MirrorDescent):
             else checked_rate(gamma, "gamma", zero_allowed=True),
             log_term=0.0,
             estimator=OWN,
-            shape=KNOWN,
-            known=KnownTransition(layout, transitions),
+            confidence=KnownTransition(layout, transitions),
         )

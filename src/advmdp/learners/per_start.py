@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import overload
 
 from advmdp.errors import InvalidInput, UncertifiedStep
-from advmdp.kernels.kl.dual import Measure
-from advmdp.kernels.kl.merged_rows import UNKNOWN
-from advmdp.kernels.kl.projection import project
-from advmdp.kernels.learners import mirror_descent as kernel
-from advmdp.kernels.model.visits import OPENS, old_bounds, renew_bounds, settle
+from advmdp.kernels.learners.interface import begin_update, solve_pending, undo_update
+from advmdp.kernels.model.measure import Measure
+from advmdp.kernels.model.visits import OPENS, settle
+from advmdp.kernels.sets.confidence import renew_bounds, restore_bounds
+from advmdp.kernels.steps.interface import forget_bounds, forget_everything
 from advmdp.layout import Floats, Layout
-from advmdp.learners.base import Steps
-from advmdp.learners.mirror import MirrorDescent
+from advmdp.learners.feedback import FlatEpisode
+from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.start_view import StartView, start_views
-from advmdp.steps.workspace import no_visits
+from advmdp.steps.workspace import copy_of, no_visits
 
 
 class PerStart(Sequence[MirrorDescent]):
@@ -45,7 +45,7 @@ class PerStart(Sequence[MirrorDescent]):
         ``make(view)`` builds the learner of one start state on ``view.layout``; all with the same
         ``n_episodes``, the episodes from all start states together.
 
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> from advmdp.learners.uob_reps import UOBREPS
     >>> layout = Layout(layer_sizes=(1, 2, 3, 1), n_actions=2)
     >>> learners = PerStart(layout, lambda view: UOBREPS(view.layout, n_episodes=100))
@@ -73,19 +73,11 @@ class PerStart(Sequence[MirrorDescent]):
         self._share_counters()
 
     def _share_counters(self) -> None:
-        """Counters are those of the whole layout; what is kept of old bounds is each one's own."""
+        """Counters are those of the whole layout."""
         shared = no_visits(self.layout, self.n_episodes)
         for view, learner in zip(self.views, self._learners, strict=True):
-            own = learner._state.visits
-            visits = shared._replace(
-                counter=shared.counter[view.rows],
-                cell=shared.cell[view.rows],
-                old_kind=own.old_kind,
-                old_slack=own.old_slack,
-                old_lower=own.old_lower,
-                old_upper=own.old_upper,
-            )
-            learner._state = learner._state._replace(visits=visits)
+            places = {"counter": shared.counter[view.rows], "cell": shared.cell[view.rows]}
+            learner._state = learner._state._replace(visits=shared._replace(**places))
             learner._update_together = self._update
 
     def __len__(self) -> int:
@@ -100,50 +92,52 @@ class PerStart(Sequence[MirrorDescent]):
     def __getitem__(self, start: int | slice) -> MirrorDescent | list[MirrorDescent]:
         return self._learners[start]
 
-    def _update(self, active: MirrorDescent, steps: Steps, losses: tuple[Floats, Floats]) -> None:
+    def _update(
+        self, active: MirrorDescent, episode: FlatEpisode, losses: tuple[Floats, Floats]
+    ) -> None:
         """One episode of ``active``; if it opens an epoch, all move into the new set, or none."""
-        state, path = active._state, (steps.states, steps.path)
-        moves = kernel.begin_update(active._graph, state, *path, *losses)
+        state, path = active._state, (episode.states, episode.path)
+        moves = begin_update(active._graph, state, *path, *losses)
         opens = bool(state.visits.clock[OPENS])
         touched: list[tuple[MirrorDescent, Measure]] = []
         for learner in self._learners:
             if not (moves if learner is active else opens):
                 continue
-            measure = learner._state.measure
-            touched.append((learner, Measure(*(part.copy() for part in measure))))
+            touched.append((learner, copy_of(learner._state.step.measure)))
             if learner is not active:
                 _renew(learner)
-            if not _projected(learner):
-                self._take_back(touched, active, steps)
+            if not _solved(learner):
+                self._take_back(touched, active, episode)
         settle(state.visits)
 
     def _take_back(
-        self, touched: list[tuple[MirrorDescent, Measure]], active: MirrorDescent, steps: Steps
+        self,
+        touched: list[tuple[MirrorDescent, Measure]],
+        active: MirrorDescent,
+        episode: FlatEpisode,
     ) -> None:
         for learner, before in touched:
             state = learner._state
-            for part, old in zip(state.measure, before, strict=True):
+            for part, old in zip(state.step.measure, before, strict=True):
                 part[...] = old
-            state.solver.dual.tight[:] = UNKNOWN  # what a projection found out is about its result
+            forget_everything(state.step)  # what a step found out is about its result
             if learner is not active:
-                old_bounds(learner._graph, state.visits, state.rows, state.rates.shape)
-        kernel.undo_update(active._graph, active._state, steps.states, steps.path)
+                restore_bounds(learner._graph, state.visits, state.rows, state.old_rows)
+        undo_update(active._graph, active._state, episode.states, episode.path)
         raise UncertifiedStep(
-            f"episode {active.episodes + 1}: no certified projection; the episode was taken back: "
+            f"episode {active.episodes + 1}: no certified step; the episode was taken back: "
             "lower eta or raise gamma or log_scale"
         )
 
 
 def _renew(learner: MirrorDescent) -> None:
     """The bounds of the new epoch for the rows of this learner."""
-    state, rates = learner._state, learner._state.rates
-    bounds = (rates.log_term, rates.floor, rates.shape)
-    renew_bounds(learner._graph, state.visits, state.rows, *bounds)
-    kernel.forget_tightness(state)
-
-
-def _projected(learner: MirrorDescent) -> bool:
-    """Project onto the set as it is now, on the safe path if need be."""
     state = learner._state
-    parts = (learner._graph, state.measure, state.rows, state.solver, learner._wide)
-    return project(*parts, None) or project(*parts, True)
+    sets = (state.visits, state.rows, state.old_rows)
+    renew_bounds(learner._graph, *sets, state.settings.log_term)
+    forget_bounds(learner._graph, state.step, state.visits)
+
+
+def _solved(learner: MirrorDescent) -> bool:
+    """Move into the set as it is now, on the safe path if need be."""
+    return any(solve_pending(learner._graph, learner._state, in_logs) for in_logs in (None, True))

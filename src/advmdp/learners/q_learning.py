@@ -71,7 +71,7 @@ class QLearningH(_QLearning):
     Guarantee: regret of order sqrt(L^4 |X| |A| T) for losses drawn independently from a fixed
     distribution; none for others.  Cost of an episode: L |A| operations, whatever the layers.
 
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> learner = QLearningH(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, c=0.01)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
     >>> learner.policy()[0], learner.lower_values[0].round(3)
@@ -117,7 +117,7 @@ class QLearningB(_QLearning):
     Guarantee: regret of order sqrt(L^3 |X| |A| T) for large T, for losses drawn independently from
     a fixed distribution; none for others.  Cost of an episode: L |A| operations.
 
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> learner = QLearningB(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, c1=0.01, c2=0.01)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
     >>> learner.policy()[0], learner.lower_values[0].round(3)

@@ -7,6 +7,7 @@ from typing import Any
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
+from advmdp.learners.base import horizon_of
 from advmdp.learners.presets import PRACTICAL as PRACTICAL
 from advmdp.support import whole_number
 
@@ -22,7 +23,7 @@ def checked_horizon(n_episodes: int) -> int:
 
 def refuse_too_many_episodes(learner: Any, n_episodes: int, where: str = "play") -> None:
     """So many episodes more must be within the horizon of a learner that has one."""
-    planned = getattr(learner, "n_episodes", None)
+    planned = horizon_of(learner)
     if planned is not None and learner.episodes + n_episodes > planned:
         raise InvalidInput(
             f"{where}: {n_episodes} episodes, but the learner was made for n_episodes={planned}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import ClassVar
 
 from advmdp.kernels.learners.mirror_descent import FULL
-from advmdp.kernels.model.visits import BERNSTEIN, WEISSMAN
 from advmdp.layout import Layout
-from advmdp.learners.mirror import MirrorDescent
+from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_delta,
     checked_horizon,
@@ -17,6 +17,7 @@ from advmdp.learners.tuning import (
     scaled_rate,
     width_log_term,
 )
+from advmdp.steps.confidence import AnyTransition, ConfidenceSet, L1Set
 
 
 class UCOREPS(MirrorDescent):
@@ -50,7 +51,7 @@ class UCOREPS(MirrorDescent):
     """
 
     feedback = "full"
-    _shape: ClassVar[int] = WEISSMAN
+    _initial_set: ClassVar[Callable[[Layout], ConfidenceSet]] = L1Set.everything
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class UCOREPS(MirrorDescent):
             log_term=width_log_term(layout, n_episodes, delta)
             * checked_rate(log_scale, "log_scale"),
             estimator=FULL,
-            shape=self._shape,
+            confidence=type(self)._initial_set(layout),
         )
 
 
@@ -89,4 +90,4 @@ class UCOREPSBox(UCOREPS):
     Reference: Rosenberg and Mansour, ICML 2019, with the set of Jin et al., ICML 2020.
     """
 
-    _shape = BERNSTEIN
+    _initial_set = AnyTransition

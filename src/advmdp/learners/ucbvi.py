@@ -80,7 +80,7 @@ class UCBVICH(_UCBVI):
     Guarantee: regret of order L^(3/2) sqrt(|X| |A| T) for losses drawn independently from a fixed
     distribution; none for others.  Cost of an episode: one pass over the triples.
 
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> learner = UCBVICH(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, bonus_scale=0.001)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
     >>> learner.policy()[0], learner.lower_values[0].round(3)
@@ -126,7 +126,7 @@ class UCBVIBF(_UCBVI):
     Guarantee: regret of order L sqrt(|X| |A| T) for large T, for losses drawn independently from a
     fixed distribution; none for others.  Cost of an episode: two passes over the triples.
 
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> learner = UCBVIBF(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, bonus_scale=0.001)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
     >>> learner.policy()[0], learner.lower_values[0].round(3)

@@ -9,7 +9,7 @@ from advmdp.layout import Layout, Table
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_rate
 from advmdp.learners.ucbvi import empty_model
-from advmdp.steps.workspace import all_transitions, new_reach
+from advmdp.steps.workspace import free_balls, new_reach
 from advmdp.support import whole_number
 
 
@@ -40,7 +40,7 @@ class UCRL2(OptimisticLearner):
     Guarantee: regret of order L |X| sqrt(|A| T), up to logarithms, for losses drawn independently
     from a fixed distribution; none for others.  Cost: one pass over the triples for each epoch.
 
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> learner = UCRL2(Layout(layer_sizes=(1, 2, 1), n_actions=2), loss_scale=0.001)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
     >>> learner.policy()[0], learner.lower_values[0].round(3)
@@ -50,8 +50,6 @@ class UCRL2(OptimisticLearner):
     11, 2010.  Two departures: m stands where the paper has the number of all states, and epochs
     end with an episode.
     """
-
-    scratch = ("reach",)
 
     def __init__(
         self,
@@ -78,7 +76,7 @@ class UCRL2(OptimisticLearner):
             within=np.zeros(layout.n_rows, dtype=np.int64),
             clock=np.array([1, 0], dtype=np.int64),
             window=_ring(layout, self._window()),
-            rows=all_transitions(layout)._replace(upper=np.zeros(0), slack=np.zeros(layout.n_rows)),
+            rows=free_balls(layout),
             costs=np.zeros(layout.n_rows),
             reach=new_reach(layout),
             q=np.zeros(layout.n_rows),
@@ -122,7 +120,7 @@ class SlidingWindowUCRL2(UCRL2):
     variation of losses and transitions is known and small; it is not the regret of ``play``, which
     has one fixed comparator.  Cost: as ``UCRL2``, with more epochs.
 
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> learner = SlidingWindowUCRL2(Layout(layer_sizes=(1, 1), n_actions=1), window=2)
     >>> for loss in (1.0, 0.5, 0.0):
     ...     learner.update(Trajectory(states=[0, 0], actions=[0], losses=[loss]))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from advmdp.kernels.learners.mirror_descent import PRINTED, UPPER
-from advmdp.kernels.model.visits import BERNSTEIN, WEISSMAN
 from advmdp.layout import Layout
-from advmdp.learners.mirror import MirrorDescent
+from advmdp.learners.base import Auditable
+from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_delta,
     checked_horizon,
@@ -16,9 +17,10 @@ from advmdp.learners.tuning import (
     uob_reps_rate,
     width_log_term,
 )
+from advmdp.steps.confidence import AnyTransition, ConfidenceSet, L1Set
 
 
-class UOBREPS(MirrorDescent):
+class UOBREPS(MirrorDescent, Auditable):
     """Adversarial losses, bandit feedback, unknown transition; regret of order sqrt(T).
 
     Keeps an occupancy measure q and plays its policy.  After episode t, with u_t the upper
@@ -46,7 +48,7 @@ class UOBREPS(MirrorDescent):
     Guarantee: R_T = O(L |X| sqrt(|A| T ln(T |X| |A| / delta))) (Theorem 3).  Cost of an episode: a
     few passes over the triples.
 
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
     >>> learner = UOBREPS(layout, n_episodes=100, delta=0.1)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
@@ -57,7 +59,7 @@ class UOBREPS(MirrorDescent):
     Feedback and Unknown Transition", ICML 2020.
     """
 
-    _shape: ClassVar[int] = BERNSTEIN
+    _initial_set: ClassVar[Callable[[Layout], ConfidenceSet]] = AnyTransition
     _estimator: ClassVar[int] = UPPER
 
     def __init__(
@@ -83,7 +85,7 @@ class UOBREPS(MirrorDescent):
             log_term=width_log_term(layout, n_episodes, delta)
             * checked_rate(log_scale, "log_scale"),
             estimator=self._estimator,
-            shape=self._shape,
+            confidence=type(self)._initial_set(layout),
         )
 
 
@@ -105,7 +107,7 @@ class UOBREPSL1(UOBREPS):
     Reference: supplement of Jin, Jin, Luo, Sra, Yu, ICML 2020.
     """
 
-    _shape = WEISSMAN
+    _initial_set = L1Set.everything
 
 
 class UOBREPSL1Printed(UOBREPSL1):

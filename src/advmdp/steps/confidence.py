@@ -5,33 +5,65 @@ Each is a product over pairs (x, a) of sets of distributions over the successors
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.sets.rows import BALL, BOX, FIXED, SIMPLEX, TransitionSet
+from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
+from advmdp.kernels.sets.ball import BallRows
+from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.interface import known_transition
+from advmdp.kernels.sets.known import KnownRows
 from advmdp.layout import Floats, Layout, Table
+from advmdp.steps.workspace import copy_of, free_balls, free_boxes, with_known_rows
 
 SUM_TOLERANCE = 1e-9
 
 
 class ConfidenceSet:
-    """What projections and upper occupancy bounds are taken over."""
+    """What projections and upper occupancy bounds are taken over.
 
-    def __init__(self, layout: Layout, rows: TransitionSet) -> None:
-        self.layout = layout
-        self.rows = rows
+    ``rows`` is the set's record of arrays, as the kernels take it.
+    """
 
-    def with_least_occupancy(self, least: float) -> ConfidenceSet:
+    _class_of: ClassVar[dict[type, type[ConfidenceSet]]] = {}
+    layout: Layout
+    rows: Any
+
+    def __init_subclass__(cls, *, rows: type | None = None, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        if rows is not None:
+            ConfidenceSet._class_of[rows] = cls
+
+    @classmethod
+    def _made(cls, layout: Layout, rows: Any) -> Self:
+        made = cls.__new__(cls)
+        made.layout, made.rows = layout, rows
+        return made
+
+    @staticmethod
+    def of_rows(layout: Layout, rows: Any) -> ConfidenceSet:
+        """The set of a record of arrays, which are copied."""
+        return ConfidenceSet._class_of[type(rows)]._made(layout, copy_of(rows))
+
+    def with_least_occupancy(self, least: float) -> Self:
         """The same transitions; projections onto it also keep q(x) >= least for every state."""
         if not 0.0 <= least <= 1.0 / max(self.layout.layer_sizes):
             raise InvalidInput(
                 f"least: {least!r} must be between 0 and one over the widest layer "
                 f"({1.0 / max(self.layout.layer_sizes):.4g})"
             )
-        return ConfidenceSet(self.layout, self.rows._replace(least=float(least)))
+        return self._made(self.layout, self.rows._replace(least_occupancy=float(least)))
+
+    def known_transition(self) -> Floats:
+        """The vector over entries in which known rows stand."""
+        return np.asarray(known_transition(self.rows).array)
+
+    def _possible(self) -> NDArray[np.bool_]:
+        """Which entries of bound and known rows can have a positive probability."""
+        raise NotImplementedError
 
     def unreached(self) -> NDArray[np.bool_]:
         """The states to which no transition function of the set leads.
@@ -41,12 +73,9 @@ class ConfidenceSet:
         >>> KnownTransition(layout, P).unreached()
         array([False, False, False,  True, False])
         """
-        layout, rows = self.layout, self.rows
+        layout = self.layout
         row, successor = layout.entry_rows(), layout.entry_successors()
-        possible = (rows.lower > 0.0) | (rows.kind == SIMPLEX)[row]
-        if len(rows.upper):
-            possible |= (rows.kind == BOX)[row] & (rows.upper > 0.0)
-        possible |= ((rows.kind == BALL) & (rows.width > 0.0))[row]
+        possible = self._possible() | (self.rows.status == FREE)[row]
         missing = np.ones(layout.n_states, dtype=np.bool_)
         missing[0] = False
         for k in range(layout.n_layers):
@@ -56,7 +85,7 @@ class ConfidenceSet:
         return missing
 
 
-class BoxSet(ConfidenceSet):
+class BoxSet(ConfidenceSet, rows=BoxRows):
     """Distributions with ``lower <= p <= upper`` for every triple, Eq. (confidence_set).
 
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=1)
@@ -80,9 +109,13 @@ class BoxSet(ConfidenceSet):
                 f"(they sum to {low_sum[row]:.6g} and {high_sum[row]:.6g}); widen them around 1"
             )
         vacuous = np.logical_and.reduceat((low == 0) & (high == 1), start)
-        kind = np.where(vacuous | (layout.row_sizes() == 1), SIMPLEX, BOX).astype(np.uint8)
-        width = np.full(layout.n_rows, 2.0)
-        super().__init__(layout, TransitionSet(kind, low, high, width, 1.0 - low_sum))
+        free = vacuous | (layout.row_sizes() == 1)
+        status = np.where(free, FREE, BOUND).astype(np.uint8)
+        self.layout, self.rows = layout, BoxRows(status, low, high, 1.0 - low_sum)
+
+    def _possible(self) -> NDArray[np.bool_]:
+        possible: NDArray[np.bool_] = self.rows.upper > 0.0
+        return possible
 
     @classmethod
     def from_counts(cls, layout: Layout, visits: Any, transitions: Any, log_term: float) -> BoxSet:
@@ -96,7 +129,8 @@ class BoxSet(ConfidenceSet):
         scale = _checked_log_term(log_term) / np.maximum(1.0, pairs - 1.0)[row]
         width = 2.0 * np.sqrt(centre * scale) + 14.0 / 3.0 * scale
         width[(pairs == 0)[row]] = 1.0  # never visited: any transition, however small the log term
-        return cls(layout, np.maximum(0.0, centre - width), np.minimum(1.0, centre + width))
+        lower, upper = np.maximum(0.0, centre - width), np.minimum(1.0, centre + width)
+        return cls._made(layout, with_known_rows(layout, BoxSet(layout, lower, upper).rows))
 
     @property
     def lower(self) -> Table:
@@ -109,7 +143,7 @@ class BoxSet(ConfidenceSet):
         return self.layout.triples(self.rows.upper)
 
 
-class L1Set(ConfidenceSet):
+class L1Set(ConfidenceSet, rows=BallRows):
     """Distributions with ``|p - centre|_1 <= width`` for every pair: the supplement's set.
 
     With a ``floor`` every probability is also at least that much, as in the shifted set of Bandit
@@ -126,12 +160,19 @@ class L1Set(ConfidenceSet):
         if not 0.0 <= floor < 1.0 or middle.min() < floor - SUM_TOLERANCE:
             raise InvalidInput(f"floor: {floor!r} must be at least 0 and below every centre")
         whole = ((radius >= 2.0) & (floor == 0.0)) | (layout.row_sizes() == 1)
-        kind = np.where(whole, SIMPLEX, BALL)
-        kind = np.where((radius == 0.0) & ~whole, FIXED, kind).astype(np.uint8)
-        rows = TransitionSet(
-            kind, middle, np.zeros(0), np.minimum(radius, 2.0), np.full(layout.n_rows, float(floor))
-        )
-        super().__init__(layout, rows)
+        status = np.where(whole, FREE, np.where(radius == 0.0, KNOWN, BOUND)).astype(np.uint8)
+        rows = BallRows(status, middle, np.minimum(radius, 2.0), float(floor))
+        self.layout, self.rows = layout, rows
+
+    @classmethod
+    def everything(cls, layout: Layout, floor: float = 0.0, least_occupancy: float = 0.0) -> L1Set:
+        """Every transition function that the layout allows, shifted by ``floor``."""
+        return cls._made(layout, free_balls(layout, floor, least_occupancy))
+
+    def _possible(self) -> NDArray[np.bool_]:
+        wide = ((self.rows.status == BOUND) & (self.rows.width > 0.0))[self.layout.entry_rows()]
+        possible: NDArray[np.bool_] = (self.rows.centre > 0.0) | wide
+        return possible
 
     @classmethod
     def from_counts(cls, layout: Layout, visits: Any, transitions: Any, log_term: float) -> L1Set:
@@ -141,29 +182,29 @@ class L1Set(ConfidenceSet):
         width = np.sqrt(2.0 * size * _checked_log_term(log_term) / np.maximum(1.0, pairs))
         never = pairs == 0
         centre = np.where(never[layout.entry_rows()], (1.0 / size)[layout.entry_rows()], centre)
-        return cls(layout, centre, np.minimum(np.where(never, 2.0, width), 2.0))
+        ball = L1Set(layout, centre, np.minimum(np.where(never, 2.0, width), 2.0))
+        return cls._made(layout, with_known_rows(layout, ball.rows))
 
 
-class KnownTransition(ConfidenceSet):
+class KnownTransition(ConfidenceSet, rows=KnownRows):
     """A set of one element."""
 
     def __init__(self, layout: Layout, transitions: Any) -> None:
         chance = layout.flat_triples(transitions, "transitions")
         _check_distributions(layout, chance, "transitions")
-        kind = np.where(layout.row_sizes() == 1, SIMPLEX, FIXED).astype(np.uint8)
-        rows = TransitionSet(
-            kind, chance, np.zeros(0), np.zeros(layout.n_rows), np.zeros(layout.n_rows)
-        )
-        super().__init__(layout, rows)
+        status = np.where(layout.row_sizes() == 1, FREE, KNOWN).astype(np.uint8)
+        self.layout, self.rows = layout, KnownRows(status, chance)
+
+    def _possible(self) -> NDArray[np.bool_]:
+        possible: NDArray[np.bool_] = self.rows.transition > 0.0
+        return possible
 
 
-class AnyTransition(ConfidenceSet):
-    """Every transition function: the set of the first epoch."""
+class AnyTransition(BoxSet):
+    """Every transition function that the layout allows: the set of the first epoch."""
 
     def __init__(self, layout: Layout) -> None:
-        from advmdp.steps.workspace import all_transitions
-
-        super().__init__(layout, all_transitions(layout))
+        self.layout, self.rows = layout, free_boxes(layout)
 
 
 def _refuse(layout: Layout, wrong: NDArray[np.bool_], rule: str) -> None:

@@ -19,10 +19,10 @@ from advmdp.kernels.kl.weights import join, project_weights
 from advmdp.kernels.runtime.targets import machine_code
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import ConfidenceSet
-from advmdp.steps.workspace import is_wide, new_measure, new_solver
+from advmdp.steps.workspace import new_measure, new_solver
 
 # Of ``project_weights``: all its arrays are made in this package, so their types never change.
-_MACHINE_CODE: dict[bool | None, Callable[..., tuple[bool, float]]] = {}
+_MACHINE_CODE: dict[tuple[type, bool | None], Callable[..., tuple[bool, float]]] = {}
 
 
 class Projection(NamedTuple):
@@ -53,7 +53,6 @@ class Projector:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self._graph = layout.graph()
-        self._wide = is_wide(layout)
         self._solver = new_solver(layout)
         self._measure = new_measure(layout)
 
@@ -63,17 +62,17 @@ class Projector:
         if confidence.layout is not layout and confidence.layout != layout:
             raise InvalidInput("project: the set belongs to another layout; build both on one")
         table = layout.gather_triples(weights, "weights")
-        rows, wide = confidence.rows, self._wide
-        arguments = (graph, table, measure, rows, solver, wide)
-        if wide not in _MACHINE_CODE:
-            _MACHINE_CODE[wide] = machine_code(project_weights, *arguments)
-        certified, cost = _MACHINE_CODE[wide](*arguments)
+        arguments = (graph, table, measure, confidence.rows, solver)
+        which = (type(confidence.rows), solver.wide)
+        if which not in _MACHINE_CODE:
+            _MACHINE_CODE[which] = machine_code(project_weights, *arguments)
+        certified, cost = _MACHINE_CODE[which](*arguments)
         if not certified:
             _refuse_improper(layout, table)
             certified = self._project_safely(confidence)
             join(graph, measure, table)
-        residual, gap, value = solver.figures.tolist()
-        iterations, evaluations, products, safe_path = solver.report.tolist()
+        residual, gap, value = solver.certificate.figures.tolist()
+        iterations, evaluations, products, safe_path = solver.certificate.counts.tolist()
         if not certified:
             raise UncertifiedStep(
                 f"projection: flow residual {residual:.1e} after {iterations} iterations; "
@@ -95,9 +94,9 @@ class Projector:
 
     def _project_safely(self, confidence: ConfidenceSet) -> bool:
         """What the fast path has left as it was: in logarithms, on the states that matter."""
-        work = (self._graph, self._measure, confidence.rows, self._solver, self._wide)
+        work = (self._graph, self._measure, confidence.rows, self._solver)
         missing = confidence.unreached()
-        if missing.any() and confidence.rows.least == 0.0:
+        if missing.any() and confidence.rows.least_occupancy == 0.0:
             # Their multipliers would have to go to infinity; without weight they take no part.
             self._measure.mass[missing] = 0.0
             if kernel.project(*work, None):

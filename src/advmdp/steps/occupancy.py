@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.kl.dual import Measure
 from advmdp.kernels.kl.weights import join
 from advmdp.kernels.model.flow import forward
 from advmdp.kernels.model.graph import Graph
+from advmdp.kernels.model.measure import Measure
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import KnownTransition
 from advmdp.steps.upper_occupancy import checked_policy
@@ -25,7 +25,7 @@ def occupancy_measure(transitions: Any, policy: Any, layout: Layout) -> Table:
     >>> occupancy_measure(P, pi, layout)[1].ravel()
     array([0.25, 0.75])
     """
-    chance = KnownTransition(layout, transitions).rows.lower
+    chance = KnownTransition(layout, transitions).rows.transition
     flat = checked_policy(layout, policy)
     mass = np.zeros(layout.n_states)
     forward(layout.graph(), chance, flat, mass)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.kl.dual import Dual, Measure, Pool
+from advmdp.kernels.kl.dual import Dual, Flows, MergedRows
 from advmdp.kernels.kl.linear.blocks import Blocks
 from advmdp.kernels.kl.linear.conjugate import Vectors
-from advmdp.kernels.kl.merged_rows import UNKNOWN
 from advmdp.kernels.kl.projection import Solver
+from advmdp.kernels.kl.step import KLStep
+from advmdp.kernels.model.measure import Measure
+from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
 from advmdp.kernels.model.visits import Visits
+from advmdp.kernels.sets.ball import BallRows
+from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.held import UNKNOWN, HeldRows
 from advmdp.kernels.sets.linear_maximum import Reach
-from advmdp.kernels.sets.rows import SIMPLEX, TransitionSet
+from advmdp.kernels.steps.interface import Certificate
 from advmdp.layout import Floats, Layout
 
 # Layers up to this width form and factor their Hessian blocks; wider ones use conjugate gradients.
@@ -26,70 +32,73 @@ MOST_VISITS = 2**31  # successors are counted in 32 bits
 
 
 def is_wide(layout: Layout) -> bool | None:
-    """True for conjugate gradients, None for blocks: the kernels' ``wide`` argument."""
+    """True for conjugate gradients, None for blocks: ``Solver.wide``."""
     return True if max(layout.layer_sizes) > NARROW else None
 
 
 def new_solver(layout: Layout) -> Solver:
     """Work space of the projection: one table of triples, and a byte for each triple."""
-    n_states, n_rows, n_entries = layout.n_states, layout.n_rows, layout.n_entries
-    sizes = layout.layer_sizes
-    lines = layout.lines()
 
-    def states() -> Floats:
-        return np.zeros(n_states)
+    def states(n: int = 1) -> list[Floats]:
+        return [np.zeros(layout.n_states) for _ in range(n)]
 
-    def layers() -> Floats:
-        return np.zeros(layout.n_layers)
-
-    def rows() -> Floats:
-        return np.zeros(n_rows)
+    def layers(n: int) -> list[Floats]:
+        return [np.zeros(layout.n_layers) for _ in range(n)]
 
     dual = Dual(
-        beta=states(),
-        tilt=states(),
-        inflow=states(),
-        free_inflow=states(),
-        outflow=states(),
-        mobile=states(),
-        lift=states(),
-        row_mass=rows(),
-        share=rows(),
-        gain=rows(),
-        scale=np.ones(n_rows),
+        *states(2),
+        flows=_new_flows(layout),
+        held=_new_held_rows(layout),
+        merged=_new_merged_rows(layout),
+        **dict(zip(("top", "widest", "shrink", "log_z"), layers(4), strict=True)),
+        term=np.zeros(layout.n_states),
+        together=np.zeros(0 if is_wide(layout) else layout.n_entries),
+    )
+    return Solver(
+        dual=dual,
+        vectors=Vectors(*states(len(Vectors._fields))),
+        blocks=_new_blocks(layout),
+        certificate=Certificate(np.zeros(4, dtype=np.int64), np.zeros(3)),
+        wide=is_wide(layout),
+    )
+
+
+def _new_flows(layout: Layout) -> Flows:
+    of_rows = ("row_mass", "share")
+    sizes = (layout.n_rows if name in of_rows else layout.n_states for name in Flows._fields)
+    return Flows(*map(np.zeros, sizes))
+
+
+def _new_held_rows(layout: Layout) -> HeldRows:
+    n_rows, n_entries = layout.n_rows, layout.n_entries
+    return HeldRows(
         holding=np.zeros(n_rows, dtype=np.uint8),
+        scale=np.ones(n_rows),
         tight=np.full(n_rows, UNKNOWN),
+        gain=np.zeros(n_rows),
         group_mass=np.zeros(2 * n_rows),
         log_scale=np.zeros(2 * n_rows),
         work=np.zeros(n_entries),
         group=np.zeros(n_entries, dtype=np.uint8),
-        total=states(),
-        log_total=states(),
-        free_sum=states(),
-        other_sum=states(),
-        top=layers(),
-        widest=layers(),
-        shrink=layers(),
-        log_z=layers(),
-        term=states(),
-        near=np.zeros(max(sizes)),
-        together=np.zeros(0 if is_wide(layout) else n_entries),
-        pool=Pool(
-            lines=lines,
-            table=np.zeros(int(lines.row_start[-1])),
-            lead=states(),
-            mass=states(),
-            tight=states(),
-            others=np.zeros(n_states, dtype=np.int64),
-        ),
+        near=np.zeros(max(layout.layer_sizes)),
     )
-    return Solver(
-        dual=dual,
-        vectors=Vectors(*(states() for _ in Vectors._fields)),
-        blocks=_new_blocks(layout),
-        report=np.zeros(4, dtype=np.int64),
-        figures=np.zeros(3),
+
+
+def _new_merged_rows(layout: Layout) -> MergedRows:
+    lines, n_states = layout.lines(), layout.n_states
+    return MergedRows(
+        lines=lines,
+        table=np.zeros(int(lines.row_start[-1])),
+        lead=np.zeros(n_states),
+        mass=np.zeros(n_states),
+        tight=np.zeros(n_states),
+        others=np.zeros(n_states, dtype=np.int64),
     )
+
+
+def new_kl_step(layout: Layout, measure: Measure) -> KLStep:
+    """The relative-entropy step from an initial measure."""
+    return KLStep(measure, new_solver(layout), np.zeros(layout.n_rows))
 
 
 def _new_blocks(layout: Layout) -> Blocks:
@@ -120,16 +129,55 @@ def new_reach(layout: Layout) -> Reach:
     return Reach(np.zeros(layout.n_states), np.zeros(layout.n_rows), np.zeros(widest), *orders)
 
 
-def all_transitions(layout: Layout) -> TransitionSet:
-    """The first epoch's set: every transition function, as boxes [0, 1]."""
+def free_boxes(layout: Layout, least_occupancy: float = 0.0) -> BoxRows:
+    """Every transition function, as boxes [0, 1]; rows that the layout declares known are."""
     n_rows, n_entries = layout.n_rows, layout.n_entries
-    return TransitionSet(
-        kind=np.full(n_rows, SIMPLEX, dtype=np.uint8),
+    rows = BoxRows(
+        status=np.full(n_rows, FREE, dtype=np.uint8),
         lower=np.zeros(n_entries),
         upper=np.ones(n_entries),
-        width=np.full(n_rows, 2.0),
         slack=np.ones(n_rows),
+        least_occupancy=least_occupancy,
     )
+    return with_known_rows(layout, rows)
+
+
+def free_balls(layout: Layout, floor: float = 0.0, least_occupancy: float = 0.0) -> BallRows:
+    """Every transition function, as balls around the uniform one, shifted if wanted."""
+    size = layout.row_sizes()
+    rows = BallRows(
+        status=np.where((size > 1) & (floor > 0.0), BOUND, FREE).astype(np.uint8),
+        centre=np.repeat(1.0 / size, size),
+        width=2.0 * (1.0 - floor * size),
+        floor=floor,
+        least_occupancy=least_occupancy,
+    )
+    return with_known_rows(layout, rows)
+
+
+RowSet = TypeVar("RowSet", BoxRows, BallRows)
+
+
+def with_known_rows(layout: Layout, rows: RowSet) -> RowSet:
+    """Write what the layout declares known into a set, in place."""
+    if layout.known is None:
+        return rows
+    known, transition = layout.known
+    entries = np.repeat(known, layout.row_sizes())
+    rows.status[known & (layout.row_sizes() > 1)] = KNOWN
+    if isinstance(rows, BoxRows):
+        rows.lower[entries] = rows.upper[entries] = transition[entries]
+        rows.slack[known] = 0.0
+    else:
+        shift = 1.0 - rows.floor * np.repeat(layout.row_sizes(), layout.row_sizes())
+        rows.centre[entries] = (shift * transition + rows.floor)[entries]
+        rows.width[known] = 0.0
+    return rows
+
+
+def copy_of(rows: Any) -> Any:
+    """A record with copies of all arrays."""
+    return type(rows)(*(part.copy() if isinstance(part, np.ndarray) else part for part in rows))
 
 
 def no_visits(layout: Layout, n_episodes: int) -> Visits:
@@ -154,8 +202,4 @@ def no_visits(layout: Layout, n_episodes: int) -> Visits:
         starts=np.zeros(most_epochs, dtype=np.int64),
         counter=pool.astype(np.uint32),
         cell=layout.row_start[pool].astype(np.uint32),
-        old_kind=np.zeros(n_rows, dtype=np.uint8),
-        old_slack=np.zeros(n_rows),
-        old_lower=np.zeros(n_entries),
-        old_upper=np.zeros(n_entries),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..model.flow import forward_shared
 from ..model.graph import (
@@ -16,12 +17,23 @@ from ..model.graph import (
     row_tilt,
 )
 from ..model.log_storage import TINY, from_log, linear, logarithm
+from ..model.measure import Measure
+from ..model.row_status import is_bound
 from ..runtime.indices import int64
 from ..runtime.passes import sum_and_low
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import barrier, shared
-from ..sets.rows import BOX, TransitionSet
-from .dual import CONSTANT, IMPLICIT, POOLED, WRITTEN, Dual, Measure, gain_of, log_scale_of
+from ..sets.held import (
+    gain_of,
+    hold_scaled,
+    is_merged,
+    is_point,
+    is_scaled,
+    is_written,
+    log_scale_of,
+)
+from ..sets.interface import has_tightness
+from .dual import Dual
 from .merged_rows import note_tightness
 
 
@@ -29,56 +41,57 @@ from .merged_rows import note_tightness
 def commit_tiny(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
     """Entries of ``work`` that are too small for it as logarithms."""
     begin = row_begin(graph, r)
-    gather(graph, r, dual.beta, dual.near)
+    gather(graph, r, dual.beta, dual.held.near)
     for j in range(row_size(graph, r)):
         e = begin + j
-        if dual.work[e] < TINY:
-            log_value = logarithm(measure.chance[e]) + dual.near[j]
-            if dual.holding[r] == IMPLICIT:
-                dual.work[e] = from_log(log_value + math.log(dual.scale[r]))
-            elif dual.group[e] > 0:
-                log_scale = log_scale_of(dual, r, int64(dual.group[e]))
-                dual.work[e] = from_log(log_value + log_scale)
+        if dual.held.work[e] < TINY:
+            log_value = logarithm(measure.chance[e]) + dual.held.near[j]
+            if is_scaled(dual.held, r):
+                dual.held.work[e] = from_log(log_value + math.log(dual.held.scale[r]))
+            elif dual.held.group[e] > 0:
+                log_scale = log_scale_of(dual.held, r, int64(dual.held.group[e]))
+                dual.held.work[e] = from_log(log_value + log_scale)
 
 
 @leaf
 def commit_row(graph: Graph, r: int, x: int, measure: Measure, dual: Dual) -> None:
-    """Replace p~ by p_beta, and find the share of a pooled row."""
-    if dual.holding[r] == CONSTANT:
+    """Replace p~ by p_beta, and find the share of a merged row."""
+    if is_point(dual.held, r):
         return
     begin = row_begin(graph, r)
     size = row_size(graph, r)
-    if dual.holding[r] != WRITTEN:
+    if not is_written(dual.held, r):
         # tilts are at most one, so what is not tiny before it is scaled is not so after it either
         growth, tiny = row_dot_and_low(graph, r, measure.chance, dual.tilt, TINY)
-        if dual.holding[r] == POOLED:
-            dual.scale[r] = 1.0 / growth
-            dual.share[r] = linear(measure.policy[r]) * growth / dual.total[x]
-            dual.holding[r] = IMPLICIT
+        if is_merged(dual.held, r):
+            hold_scaled(dual.held, r, 1.0 / growth)
+            dual.flows.share[r] = linear(measure.policy[r]) * growth / dual.flows.total[x]
         if tiny == 0.0:
-            row_tilt(graph, r, measure.chance, dual.tilt, dual.scale[r], measure.chance)
+            row_tilt(graph, r, measure.chance, dual.tilt, dual.held.scale[r], measure.chance)
             return
-        row_tilt(graph, r, measure.chance, dual.tilt, dual.scale[r], dual.work)
-    _, low = sum_and_low(dual.work, begin, size, TINY)
+        row_tilt(graph, r, measure.chance, dual.tilt, dual.held.scale[r], dual.held.work)
+    _, low = sum_and_low(dual.held.work, begin, size, TINY)
     if low > 0.0:
         commit_tiny(graph, r, measure, dual)
     for j in range(size):
-        measure.chance[begin + j] = dual.work[begin + j]
+        measure.chance[begin + j] = dual.held.work[begin + j]
 
 
 @leaf
 def commit_choice(r: int, x: int, measure: Measure, dual: Dual) -> None:
     """Replace pi~ by the policy of the solution."""
-    if dual.share[r] >= TINY:
-        measure.policy[r] = dual.share[r]
+    if dual.flows.share[r] >= TINY:
+        measure.policy[r] = dual.flows.share[r]
     else:
-        gain = gain_of(dual, r)
-        log_total = math.log(dual.total[x]) if dual.total[x] > 0.0 else dual.log_total[x]
+        gain = gain_of(dual.held, r)
+        log_total = (
+            math.log(dual.flows.total[x]) if dual.flows.total[x] > 0.0 else dual.flows.log_total[x]
+        )
         measure.policy[r] = from_log(logarithm(measure.policy[r]) + gain - log_total)
 
 
 @kernel
-def commit(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> float:
+def commit(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> float:
     """Make the projection the new measure, exactly in the set; returns the duality gap.
 
     With q the measure of (p_beta, pi) and o the outflow of the dual solution, the gap
@@ -89,18 +102,18 @@ def commit(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> f
         x = owner_of(graph, r)
         commit_row(graph, r, x, measure, dual)
         commit_choice(r, x, measure, dual)
-        if dual.holding[r] == WRITTEN:
-            dual.scale[r] = 1.0
-        if rows.kind[r] == BOX:
+        if is_written(dual.held, r):
+            dual.held.scale[r] = 1.0
+        if has_tightness(rows) and is_bound(rows, r):
             note_tightness(graph, r, measure, rows, dual, dual.widest[layer_of(graph, x)])
     barrier()
-    forward_shared(graph, measure.chance, measure.policy, measure.mass, dual.row_mass)
+    forward_shared(graph, measure.chance, measure.policy, measure.mass, dual.flows.row_mass)
     for x in shared(0, n):
         q = measure.mass[x]
-        o = dual.outflow[x]
+        o = dual.flows.outflow[x]
         dual.term[x] = 0.0
         if q > 0.0 and o > 0.0:
-            dual.term[x] = q * math.log(q / o) - (q - o) + dual.lift[x] * (q - o)
+            dual.term[x] = q * math.log(q / o) - (q - o) + dual.flows.lift[x] * (q - o)
         if q < TINY:
             measure.mass[x] = logarithm(q) if q > 0.0 else 0.0
     barrier()

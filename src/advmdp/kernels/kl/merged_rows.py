@@ -1,4 +1,4 @@
-"""The free rows of a state taken together: one line instead of a row for every action.
+"""Merged rows: the free rows of a state as one line, instead of a row for every action.
 
 Rows that no bound touches all move alike: p_beta is proportional to p~ e^beta.  What G, the flows
 and the curvature need of them is therefore only their sum
@@ -9,30 +9,42 @@ which does not depend on beta: it is formed once, and an evaluation reads a line
 would read a row for every action.  Rows that a bound holds are solved one by one.
 
 Which rows are free is guessed from the last projection and verified in every evaluation.  For most
-rows one comparison does it: ``Dual.tight`` bounds how close a row is to its box, and tilts that are
+rows one comparison does it: ``HeldRows.tight`` bounds how close a row is to its bounds, and tilts that are
 not far enough apart to close that gap cannot take the row out of it.
 
-Lines exist where every successor is possible; elsewhere they are empty, nothing is pooled, and
+Lines exist where every successor is possible; elsewhere they are empty, nothing is merged, and
 every row is looked at in every evaluation.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..model.graph import Floats, Graph, layer_begin, layer_end, row_begin, row_dot, row_size
 from ..model.log_storage import linear
+from ..model.measure import Measure
+from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64, place
 from ..runtime.passes import dot, dot_and_add, scale
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import barrier, shared
-from ..sets.box_passes import crowded, tightness
-from ..sets.rows import BOX, SIMPLEX, TransitionSet
-from .dual import IMPLICIT, LARGEST, POOLED, SMALLEST, WRITTEN, Dual, Measure, Pool
-from .row_oracle import stays_free
+from ..sets.held import (
+    LARGEST,
+    SMALLEST,
+    UNKNOWN,
+    expect_bounds,
+    hold_scaled,
+    is_merged,
+    is_written,
+    merge,
+    release,
+    unmerge,
+)
+from ..sets.interface import has_tightness, row_tightness, stays_inside
+from .dual import Dual, MergedRows
 
-UNKNOWN = 2.0  # tightness of a row that has to be looked at
 AT_A_BOUND = 1.0 - 1e-9
-ROOMY = 1.2  # with more room than this factor it does not matter how much
-ROUNDING = 1e-12  # of a product of scale and tilt, generously
+TILT_ROUNDING = 1e-12  # of a product of scale and tilt, generously
 
 
 @leaf
@@ -41,125 +53,122 @@ def widest_tilt(graph: Graph, k: int, dual: Dual) -> float:
     least = 1.0  # the largest tilt is one
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
         least = min(least, dual.tilt[x])
-    return (1.0 + ROUNDING) / max(least, 1e-300)
+    return (1.0 + TILT_ROUNDING) / max(least, 1e-300)
 
 
 @leaf
-def fill_line(graph: Graph, x: int, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
-    """C(x, .) of the rows that are marked as pooled."""
-    line = place(row_begin(dual.pool.lines, x))
-    width = row_size(dual.pool.lines, x)
+def fill_line(graph: Graph, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
+    """C(x, .) of the rows that are marked as merged."""
+    line = place(row_begin(dual.merged.lines, x))
+    width = row_size(dual.merged.lines, x)
     others = 0
     tight = 0.0
-    n_pooled = 0
+    n_merged = 0
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-        if dual.holding[r] != POOLED:
+        if not is_merged(dual.held, r):
             others += 1
             continue
-        if rows.kind[r] != SIMPLEX:
-            tight = max(tight, dual.tight[r])
+        if not is_free(rows, r):
+            tight = max(tight, dual.held.tight[r])
         weight = linear(measure.policy[r])
         begin = place(row_begin(graph, r))
-        if n_pooled == 0:
-            scale(measure.chance, begin, dual.pool.table, line, width, weight)
+        if n_merged == 0:
+            scale(measure.chance, begin, dual.merged.table, line, width, weight)
         else:
             for j in range(width):
-                dual.pool.table[line + j] += weight * linear(measure.chance[begin + j])
-        n_pooled += 1
-    if n_pooled == 0:
+                dual.merged.table[line + j] += weight * linear(measure.chance[begin + j])
+        n_merged += 1
+    if n_merged == 0:
         for j in range(width):
-            dual.pool.table[line + j] = 0.0
-    dual.pool.others[x] = others
-    dual.pool.tight[x] = tight
+            dual.merged.table[line + j] = 0.0
+    dual.merged.others[x] = others
+    dual.merged.tight[x] = tight
 
 
 @leaf
-def line_dot_and_add(pool: Pool, x: int, vector: Floats, factor: float, out: Floats) -> float:
+def line_dot_and_add(
+    merged: MergedRows, x: int, vector: Floats, factor: float, out: Floats
+) -> float:
     """``row_dot_and_add`` for the line of a state."""
-    begin = row_begin(pool.lines, x)
-    size = row_size(pool.lines, x)
-    first = int64(pool.lines.first[x])
-    return dot_and_add(pool.table, begin, vector, first, size, factor, out)
+    begin = row_begin(merged.lines, x)
+    size = row_size(merged.lines, x)
+    first = int64(merged.lines.first[x])
+    return dot_and_add(merged.table, begin, vector, first, size, factor, out)
 
 
 @leaf
-def line_dot(pool: Pool, x: int, vector: Floats) -> float:
+def line_dot(merged: MergedRows, x: int, vector: Floats) -> float:
     """``row_dot`` for the line of a state, whose entries are not signed."""
-    begin = row_begin(pool.lines, x)
-    size = row_size(pool.lines, x)
-    return dot(pool.table, begin, vector, int64(pool.lines.first[x]), size)
+    begin = row_begin(merged.lines, x)
+    size = row_size(merged.lines, x)
+    return dot(merged.table, begin, vector, int64(merged.lines.first[x]), size)
+
+
+@leaf
+def is_inside_by_guess(rows: Any, r: int, dual: Dual) -> bool:
+    """Whether a bound row was free when it was last looked at."""
+    return has_tightness(rows) and is_bound(rows, r) and not is_written(dual.held, r)
 
 
 @kernel
-def fill_pool(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
-    """Pool every row that was free when it was last looked at, and may be by its kind."""
+def merge_rows(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
+    """Merge every row that was free when it was last looked at."""
     for x in shared(0, measure.mass.shape[0] - 1):
-        poolable = row_size(dual.pool.lines, x) > 0
+        mergeable = row_size(dual.merged.lines, x) > 0
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            kind = rows.kind[r]
-            if poolable and (kind == SIMPLEX or (kind == BOX and dual.holding[r] != WRITTEN)):
-                dual.holding[r] = POOLED
-            elif dual.holding[r] == POOLED:
-                dual.holding[r] = IMPLICIT
+            inside = is_inside_by_guess(rows, r, dual)
+            if mergeable and (is_free(rows, r) or inside):
+                merge(dual.held, r)
+            else:
+                unmerge(dual.held, r)
         fill_line(graph, x, measure, rows, dual)
     barrier()
 
 
 @leaf
 def sift_state(
-    graph: Graph, x: int, measure: Measure, rows: TransitionSet, dual: Dual, widest: float
+    graph: Graph, x: int, measure: Measure, rows: Any, dual: Dual, widest: float
 ) -> None:
-    """Take the rows of a state that leave their boxes at this beta out of the pool."""
-    if dual.pool.tight[x] * widest <= 1.0 and widest < LARGEST:
+    """Take the rows of a state that leave their boxes at this beta out of the merged."""
+    if dual.merged.tight[x] * widest <= 1.0 and widest < LARGEST:
         return
     taken = 0
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-        inside = rows.kind[r] == SIMPLEX or dual.tight[r] * widest <= 1.0
-        if dual.holding[r] != POOLED or (inside and widest < LARGEST):
+        inside = is_free(rows, r) or dual.held.tight[r] * widest <= 1.0
+        if not is_merged(dual.held, r) or (inside and widest < LARGEST):
             continue
         growth = row_dot(graph, r, measure.chance, dual.tilt)
-        dual.scale[r] = 1.0 / growth
+        dual.held.scale[r] = 1.0 / growth
         if not (growth > SMALLEST):
-            dual.holding[r] = IMPLICIT  # too small for floats, as the evaluation will find
+            release(dual.held, r)  # too small for floats, as the evaluation will find
             taken += 1
-        elif not inside and not stays_free(graph, r, measure.chance, dual, rows):
-            dual.holding[r] = WRITTEN
+        elif not inside and not stays_inside(graph, r, measure.chance, dual.tilt, rows, dual.held):
+            expect_bounds(dual.held, r)
             taken += 1
     if taken > 0:
         fill_line(graph, x, measure, rows, dual)
 
 
 @leaf
-def row_tightness(graph: Graph, r: int, chance: Floats, rows: TransitionSet) -> float:
-    """At least one over the factor by which a box row may move; more than one if it is outside."""
-    begin = row_begin(graph, r)
-    size = row_size(graph, r)
-    if crowded(chance, begin, rows.lower, begin, rows.upper, begin, size, ROOMY) == 0.0:
-        return 1.0 / ROOMY  # true of most rows, and found out without a division
-    return tightness(chance, begin, rows.lower, begin, rows.upper, begin, size)
-
-
-@leaf
 def note_tightness(
-    graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual, widest: float
+    graph: Graph, r: int, measure: Measure, rows: Any, dual: Dual, widest: float
 ) -> None:
     """How tight a box row is after a step; a row with room for another such step comes free."""
-    if dual.holding[r] != WRITTEN and dual.tight[r] * widest <= 1.0:
-        dual.tight[r] *= widest
+    if not is_written(dual.held, r) and dual.held.tight[r] * widest <= 1.0:
+        dual.held.tight[r] *= widest
     else:
-        dual.tight[r] = row_tightness(graph, r, measure.chance, rows)
-        if dual.tight[r] * widest <= 1.0:
-            dual.holding[r] = IMPLICIT
+        dual.held.tight[r] = row_tightness(graph, r, measure.chance, rows)
+        if dual.held.tight[r] * widest <= 1.0:
+            release(dual.held, r)
 
 
 @kernel
-def note_all_rows(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual) -> None:
+def note_all_rows(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
     """The same for a measure of which nothing is known; rows at a bound are taken as clipped."""
     for r in range(measure.policy.shape[0]):
-        dual.holding[r] = IMPLICIT
-        dual.scale[r] = 1.0
-        dual.tight[r] = UNKNOWN
-        if rows.kind[r] == BOX:
-            dual.tight[r] = row_tightness(graph, r, measure.chance, rows)
-            if dual.tight[r] > AT_A_BOUND:
-                dual.holding[r] = WRITTEN
+        hold_scaled(dual.held, r, 1.0)
+        dual.held.tight[r] = UNKNOWN
+        if has_tightness(rows) and is_bound(rows, r):
+            dual.held.tight[r] = row_tightness(graph, r, measure.chance, rows)
+            if dual.held.tight[r] > AT_A_BOUND:
+                expect_bounds(dual.held, r)

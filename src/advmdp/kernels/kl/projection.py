@@ -10,10 +10,7 @@ and scale again at the end if all that is left are states with next to no flow.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from ..model.graph import (
     Floats,
@@ -23,18 +20,29 @@ from ..model.graph import (
     layer_of,
     n_layers,
 )
-from ..runtime.targets import kernel
+from ..model.measure import Measure
+from ..runtime.storage import Choice
+from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, reduce_max, shared
-from ..sets.rows import TransitionSet
-from .active_set import foresee_bounds
+from ..steps.interface import (
+    EVALUATIONS,
+    GAP,
+    ITERATIONS,
+    PRODUCTS,
+    RESIDUAL,
+    SAFE,
+    VALUE,
+    Certificate,
+)
+from .active_set import guess_active_set
 from .commit import commit
-from .dual import Dual, Measure
+from .dual import Dual
 from .evaluation import evaluate
 from .linear.block_entries import assemble_together
 from .linear.block_solve import solve_blocks
 from .linear.blocks import Blocks, assemble_alone
 from .linear.conjugate import Vectors, conjugate_direction
-from .merged_rows import fill_pool
+from .merged_rows import merge_rows
 
 # Of |inflow - outflow|, with layers summing to one.  What is committed conserves flow to rounding
 # in any case: the residual r says how good the dual solution is, and the duality gap is about r^2.
@@ -45,14 +53,11 @@ NEARLY = 0.3  # of the tolerance: what a linear system may leave
 RELATIVE_TOLERANCE = 1e-7  # of the same, against the state's own flow
 NEGLIGIBLE = 1e-200  # states with less flow are not asked for relative accuracy
 FAR = 10.0  # ratio of inflow and outflow beyond which a state is scaled, not Newton-stepped
-ROUNDING = 1e-15  # of G, relative
+VALUE_ROUNDING = 1e-15  # of G, relative
 MAX_SCALING = 300.0  # longest steps in beta
 MAX_NEWTON = 5.0
-
-# Places in ``report``.
-ITERATIONS, EVALUATIONS, PRODUCTS, SAFE = 0, 1, 2, 3
-# Places in ``figures``.
-RESIDUAL, GAP, VALUE = 0, 1, 2
+SHORTEST = 1e-6  # part of a step before it is given up
+MOST_ITERATIONS, MOST_SAFE_ITERATIONS = 60, 2000
 
 
 class Solver(NamedTuple):
@@ -61,8 +66,8 @@ class Solver(NamedTuple):
     dual: Dual
     vectors: Vectors
     blocks: Blocks
-    report: NDArray[np.int64]  # (4,)
-    figures: Floats  # (3,)
+    certificate: Certificate
+    wide: Choice[bool | None]  # True: conjugate gradients; None: blocks (the branch is dropped)
 
 
 @kernel
@@ -72,12 +77,12 @@ def measure_imbalance(dual: Dual, gradient: Floats) -> tuple[float, float, float
     share = 1.0  # the worst of smaller flow / larger flow
     n = gradient.shape[0]
     for x in shared(1, n - 1):
-        difference = dual.inflow[x] - dual.outflow[x]
+        difference = dual.flows.inflow[x] - dual.flows.outflow[x]
         gradient[x] = difference
         absolute = max(absolute, abs(difference))
-        high = max(dual.inflow[x], dual.outflow[x])
+        high = max(dual.flows.inflow[x], dual.flows.outflow[x])
         if high > NEGLIGIBLE:
-            share = min(share, min(dual.inflow[x], dual.outflow[x]) / high)
+            share = min(share, min(dual.flows.inflow[x], dual.flows.outflow[x]) / high)
     barrier()
     absolute = reduce_max(absolute)
     share = -reduce_max(-share)
@@ -96,8 +101,8 @@ def scaling_direction(dual: Dual, direction: Floats) -> None:
     for x in range(direction.shape[0]):
         direction[x] = 0.0
     for x in range(1, direction.shape[0] - 1):
-        low = max(dual.inflow[x], 1e-300)
-        high = max(dual.outflow[x], 1e-300)
+        low = max(dual.flows.inflow[x], 1e-300)
+        high = max(dual.flows.outflow[x], 1e-300)
         if max(low, high) > NEGLIGIBLE:
             direction[x] = 0.5 * math.log(high / low)
 
@@ -118,14 +123,9 @@ def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
     barrier()
 
 
-@kernel
+@leaf
 def newton_direction(
-    graph: Graph,
-    measure: Measure,
-    solver: Solver,
-    wide: bool | None,
-    factored: bool,
-    nearly: float,
+    graph: Graph, measure: Measure, solver: Solver, wide: bool | None, factored: bool, nearly: float
 ) -> None:
     """-Hessian^{-1} gradient; blocks that are factored already are used as they are."""
     vectors = solver.vectors
@@ -138,34 +138,45 @@ def newton_direction(
                 assemble_alone(graph, measure, solver.dual, blocks)
         solve_blocks(graph, vectors.gradient, blocks, vectors.direction, factored)
     else:
-        solver.report[PRODUCTS] += conjugate_direction(
+        solver.certificate.counts[PRODUCTS] += conjugate_direction(
             graph, measure, solver.dual, vectors, nearly, 500
         )
 
 
-@kernel
-def project(
+@leaf
+def newton_step(
     graph: Graph,
     measure: Measure,
-    rows: TransitionSet,
+    rows: Any,
     solver: Solver,
-    wide: bool | None,
+    absolute: float,
+    factored_at: float,
+    nearly: float,
     in_logs: bool | None,
-) -> bool:
-    """Project ``measure`` onto the set in place; False (and nothing changed) if not certified.
+) -> float:
+    """The Newton direction at flow residual ``absolute``; returns where the blocks were factored.
 
-    ``wide`` (conjugate gradients) and ``in_logs`` (the safe path: slower, nothing overflows) are
-    True or None, see ``evaluate``.
+    A step that took the residual from f to a moved the Hessian by about a / f of itself: with the
+    blocks of before, the next one leaves a^2 / f.
     """
-    for i in range(solver.report.shape[0]):
-        solver.report[i] = 0
-    max_iterations = 60
-    if in_logs is not None:
-        solver.report[SAFE] = 1
-        max_iterations = 2000
+    again = absolute * absolute <= nearly * factored_at
+    if solver.certificate.counts[EVALUATIONS] == 1 and in_logs is None:
+        guess_active_set(graph, measure, rows, solver.dual, solver.vectors)
+    newton_direction(graph, measure, solver, solver.wide, again, nearly)
+    return 0.0 if again else absolute
+
+
+@leaf
+def begin_search(
+    graph: Graph, measure: Measure, rows: Any, solver: Solver, in_logs: bool | None
+) -> None:
+    """Start at beta = 0, with the rows that are expected to be free merged."""
     dual = solver.dual
     vectors = solver.vectors
-    report = solver.report
+    for i in range(solver.certificate.counts.shape[0]):
+        solver.certificate.counts[i] = 0
+    if in_logs is not None:
+        solver.certificate.counts[SAFE] = 1
     for x in shared(0, dual.beta.shape[0]):
         dual.beta[x] = 0.0
         dual.tilt[x] = 1.0
@@ -173,43 +184,99 @@ def project(
         vectors.direction[x] = 0.0
     barrier()
     if in_logs is None:
-        fill_pool(graph, measure, rows, dual)
+        merge_rows(graph, measure, rows, dual)
+    solver.certificate.figures[RESIDUAL] = math.inf
+
+
+@leaf
+def evaluate_trial(
+    graph: Graph, measure: Measure, rows: Any, solver: Solver, step: float, in_logs: bool | None
+) -> tuple[float, float, float, float]:
+    """G at  base + step * direction,  and the imbalance of the flows there."""
+    counts = solver.certificate.counts
+    move(graph, solver.dual, solver.vectors, step)
+    trial = evaluate(graph, measure, rows, solver.dual, counts[EVALUATIONS] == 0, in_logs)
+    counts[EVALUATIONS] += 1
+    absolute, relative, ratio = measure_imbalance(solver.dual, solver.vectors.gradient)
+    return trial, absolute, relative, ratio
+
+
+@leaf
+def is_accepted(
+    graph: Graph,
+    trial: float,
+    value: float,
+    step: float,
+    slope: float,
+    absolute: float,
+    residual: float,
+) -> bool:
+    """Whether a trial improves on the base point: Armijo's rule, up to rounding.
+
+    Near the optimum the decrease drowns in the rounding of G: there the flow decides.
+    """
+    size = abs(trial) + n_layers(graph)
+    decreased = trial <= value + 1e-4 * step * slope + VALUE_ROUNDING * size
+    better = trial <= value + 1e-9 * size and absolute < 0.5 * residual
+    return decreased or better
+
+
+@leaf
+def begin_line_search(dual: Dual, vectors: Vectors, longest_allowed: float) -> tuple[float, float]:
+    """Make beta the base point; returns the slope along the direction and the first step."""
+    longest = 0.0
+    for x in shared(0, dual.beta.shape[0]):
+        vectors.base[x] = dual.beta[x]
+        dual.term[x] = vectors.gradient[x] * vectors.direction[x]
+        longest = max(longest, abs(vectors.direction[x]))
+    barrier()
+    longest = reduce_max(longest)
+    slope = 0.0
+    for x in range(dual.beta.shape[0]):
+        slope += dual.term[x]
+    return slope, min(1.0, longest_allowed / max(longest, 1e-300))
+
+
+@kernel
+def project(
+    graph: Graph, measure: Measure, rows: Any, solver: Solver, in_logs: bool | None
+) -> bool:
+    """Project ``measure`` onto the set in place; False (and nothing changed) if not certified.
+
+    ``in_logs`` (the safe path: slower, nothing overflows) is True or None, see ``evaluate``.
+    """
+    begin_search(graph, measure, rows, solver, in_logs)
+    counts = solver.certificate.counts
+    figures = solver.certificate.figures
+    most = MOST_ITERATIONS if in_logs is None else MOST_SAFE_ITERATIONS
+    tolerance = FLOORED_TOLERANCE if rows.least_occupancy > 0.0 else FLOW_TOLERANCE
     value = math.inf  # of G at the base point, whose flow residual is in figures
-    solver.figures[RESIDUAL] = math.inf
     slope = 0.0
     step = 1.0
     scaled = False
     trust_newton = True
     polish = False
     before = math.inf  # the relative imbalance at the last base point
-    tolerance = FLOORED_TOLERANCE if rows.least > 0.0 else FLOW_TOLERANCE
-    nearly = NEARLY * tolerance
     factored_at = 0.0  # the flow residual where the blocks were factored
-    while report[EVALUATIONS] < 20 * max_iterations and report[ITERATIONS] < max_iterations:
-        # one trial: an evaluation at  base + step * direction  (the first one is at zero)
-        move(graph, dual, vectors, step)
-        trial = evaluate(graph, measure, rows, dual, report[EVALUATIONS] == 0, in_logs)
-        report[EVALUATIONS] += 1
-        absolute, relative, ratio = measure_imbalance(dual, vectors.gradient)
-        # Near the optimum the decrease drowns in the rounding of G: there the flow decides.
-        size = abs(trial) + n_layers(graph)
-        decreased = trial <= value + 1e-4 * step * slope + ROUNDING * size
-        better = trial <= value + 1e-9 * size and absolute < 0.5 * solver.figures[RESIDUAL]
-        if not decreased and not better:
+    while counts[EVALUATIONS] < 20 * most and counts[ITERATIONS] < most:
+        trial, absolute, relative, ratio = evaluate_trial(
+            graph, measure, rows, solver, step, in_logs
+        )
+        if not is_accepted(graph, trial, value, step, slope, absolute, figures[RESIDUAL]):
             step *= 0.5
-            if value == math.inf or step < 1e-6:
+            if value == math.inf or step < SHORTEST:
                 if value == math.inf or scaled or step == 0.0:
                     return False  # not even scaling helps, or the start cannot be evaluated
                 trust_newton = False
                 step = 0.0  # evaluate the base point again, then scale
             continue
         value = trial
-        solver.figures[RESIDUAL] = absolute
-        solver.figures[VALUE] = value
+        figures[RESIDUAL] = absolute
+        figures[VALUE] = value
         if absolute <= tolerance and relative <= RELATIVE_TOLERANCE:
-            solver.figures[GAP] = commit(graph, measure, rows, dual)
+            figures[GAP] = commit(graph, measure, rows, solver.dual)
             return True
-        report[ITERATIONS] += 1
+        counts[ITERATIONS] += 1
         # A linear system is solved to an absolute accuracy.  Where states with next to no flow need
         # a relative one that it does not reach, scaling balances them one by one.
         polish = absolute <= tolerance and (polish or relative > 0.5 * before)
@@ -217,25 +284,12 @@ def project(
         scaled = ratio > FAR or not trust_newton or polish
         trust_newton = True
         if scaled:
-            scaling_direction(dual, vectors.direction)
+            scaling_direction(solver.dual, solver.vectors.direction)
             factored_at = 0.0
         else:
-            # A step that took the residual from f to a moved the Hessian by about a / f of itself:
-            # with the blocks of before, the next one leaves a^2 / f.
-            again = absolute * absolute <= nearly * factored_at
-            if report[EVALUATIONS] == 1 and in_logs is None:
-                foresee_bounds(graph, measure, rows, dual, vectors)
-            newton_direction(graph, measure, solver, wide, again, nearly)
-            factored_at = 0.0 if again else absolute
-        longest = 0.0
-        for x in shared(0, dual.beta.shape[0]):
-            vectors.base[x] = dual.beta[x]
-            dual.term[x] = vectors.gradient[x] * vectors.direction[x]
-            longest = max(longest, abs(vectors.direction[x]))
-        barrier()
-        longest = reduce_max(longest)
-        slope = 0.0
-        for x in range(dual.beta.shape[0]):
-            slope += dual.term[x]
-        step = min(1.0, (MAX_SCALING if scaled else MAX_NEWTON) / max(longest, 1e-300))
+            factored_at = newton_step(
+                graph, measure, rows, solver, absolute, factored_at, NEARLY * tolerance, in_logs
+            )
+        longest = MAX_SCALING if scaled else MAX_NEWTON
+        slope, step = begin_line_search(solver.dual, solver.vectors, longest)
     return False

@@ -7,7 +7,7 @@ For a fixed beta the best rho is in closed form: with o(x) the outflow without a
 
 and the layer's term of the dual becomes  ln Z_k - ln t - least * (sum of rho).  What is left is a
 dual in beta again, with the same gradient inflow - outflow; a state that is held up does not react
-to its own beta, which is all that the curvature needs to know (``Dual.mobile``).
+to its own beta, which is all that the curvature needs to know (``Flows.mobile``).
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from __future__ import annotations
 import math
 
 from ..model.graph import Graph, layer_begin, layer_end, row_add
+from ..model.measure import Measure
 from ..runtime.targets import kernel
-from ..sets.ball import floor_scale
-from .dual import CONSTANT, IMPLICIT, POOLED, Dual, Measure
+from ..sets.ball_clamp import floor_scale
+from ..sets.held import is_merged, is_point, is_scaled
+from .dual import Dual
 
 
 @kernel
@@ -25,19 +27,19 @@ def raise_states(graph: Graph, k: int, least: float, dual: Dual) -> float:
     """Lift the outflow of layer k to the floor; returns the change of the layer's dual term."""
     begin = layer_begin(graph, k)
     size = layer_end(graph, k) - begin
-    t = floor_scale(begin, size, dual.outflow, 1.0, least)
+    t = floor_scale(begin, size, dual.flows.outflow, 1.0, least)
     change = -math.log(t)
     for x in range(begin, begin + size):
-        free = t * dual.outflow[x]
+        free = t * dual.flows.outflow[x]
         if free > least:
-            dual.outflow[x] = free
-            dual.mobile[x] = free
-            dual.lift[x] = 0.0
+            dual.flows.outflow[x] = free
+            dual.flows.mobile[x] = free
+            dual.flows.lift[x] = 0.0
         else:
-            dual.lift[x] = math.log(least / max(free, 1e-300))
-            dual.outflow[x] = least
-            dual.mobile[x] = 0.0
-            change -= least * dual.lift[x]
+            dual.flows.lift[x] = math.log(least / max(free, 1e-300))
+            dual.flows.outflow[x] = least
+            dual.flows.mobile[x] = 0.0
+            change -= least * dual.flows.lift[x]
     return change
 
 
@@ -45,25 +47,25 @@ def raise_states(graph: Graph, k: int, least: float, dual: Dual) -> float:
 def push_flows(graph: Graph, k: int, measure: Measure, dual: Dual) -> None:
     """The inflow of layer k + 1 from the (lifted) outflow of layer k."""
     for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
-        dual.free_sum[x] = 0.0
-        dual.other_sum[x] = 0.0
-    pool = dual.pool
+        dual.flows.free_sum[x] = 0.0
+        dual.flows.other_sum[x] = 0.0
+    merged = dual.merged
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        if pool.mass[x] > 0.0:
-            lead = dual.outflow[x] / dual.total[x]
-            pool.mass[x] *= lead / pool.lead[x]
-            pool.lead[x] = lead
-            row_add(pool.lines, x, pool.table, lead, dual.free_sum)
+        if merged.mass[x] > 0.0:
+            lead = dual.flows.outflow[x] / dual.flows.total[x]
+            merged.mass[x] *= lead / merged.lead[x]
+            merged.lead[x] = lead
+            row_add(merged.lines, x, merged.table, lead, dual.flows.free_sum)
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            if dual.holding[r] == POOLED:
+            if is_merged(dual.held, r):
                 continue
-            flow = dual.outflow[x] * dual.share[r]
-            if dual.holding[r] == IMPLICIT:
-                row_add(graph, r, measure.chance, flow * dual.scale[r], dual.free_sum)
-            elif dual.holding[r] == CONSTANT:
-                row_add(graph, r, measure.chance, flow, dual.other_sum)
+            flow = dual.flows.outflow[x] * dual.flows.share[r]
+            if is_scaled(dual.held, r):
+                row_add(graph, r, measure.chance, flow * dual.held.scale[r], dual.flows.free_sum)
+            elif is_point(dual.held, r):
+                row_add(graph, r, measure.chance, flow, dual.flows.other_sum)
             else:
-                row_add(graph, r, dual.work, flow, dual.other_sum)
+                row_add(graph, r, dual.held.work, flow, dual.flows.other_sum)
     for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
-        dual.free_inflow[x] = dual.free_sum[x] * dual.tilt[x]
-        dual.inflow[x] = dual.free_inflow[x] + dual.other_sum[x]
+        dual.flows.free_inflow[x] = dual.flows.free_sum[x] * dual.tilt[x]
+        dual.flows.inflow[x] = dual.flows.free_inflow[x] + dual.flows.other_sum[x]

@@ -9,6 +9,7 @@ add up in the same order.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..model.graph import (
     Graph,
@@ -18,86 +19,79 @@ from ..model.graph import (
     n_layers,
     owner_of,
     row_add,
-    row_dot,
     row_part,
 )
 from ..model.log_storage import linear
+from ..model.measure import Measure
 from ..runtime.targets import leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
-from ..sets.rows import SIMPLEX, TransitionSet
-from .dual import IMPLICIT, POOLED, SMALLEST, WRITTEN, Dual, Measure
+from ..sets.held import SMALLEST, is_merged, is_scaled, is_written
+from .dual import Dual
 from .merged_rows import line_dot, line_dot_and_add, sift_state, widest_tilt
-from .row_oracle import solve_row
+from .row_oracle import solve_any_row
 
 
 @leaf
 def solve_single_row(
-    graph: Graph, r: int, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
+    graph: Graph, r: int, measure: Measure, rows: Any, dual: Dual, at_zero: bool
 ) -> None:
-    """The oracle of a row outside the pool: its share, not yet divided by the state's total.
+    """The oracle of a row that is not merged: its share, not yet divided by the state's total.
 
     That is NaN if floats cannot hold it.  ``row_mass`` becomes its flow as a factor of its table,
     before Z_k; an implicit row's table is not divided by its growth.
     """
-    if rows.kind[r] == SIMPLEX:
-        growth = row_dot(graph, r, measure.chance, dual.tilt)
-        dual.holding[r] = IMPLICIT
-        dual.scale[r] = 1.0 / growth
-    else:
-        growth = solve_row(graph, r, measure, rows, dual, at_zero)
+    growth = solve_any_row(graph, r, measure, rows, dual, at_zero)
     weight = linear(measure.policy[r])
-    dual.row_mass[r] = dual.pool.lead[owner_of(graph, r)] * weight
-    if dual.holding[r] != IMPLICIT:
-        dual.row_mass[r] *= growth
-    dual.share[r] = weight * growth if growth > SMALLEST else math.nan
+    dual.flows.row_mass[r] = dual.merged.lead[owner_of(graph, r)] * weight
+    if not is_scaled(dual.held, r):
+        dual.flows.row_mass[r] *= growth
+    dual.flows.share[r] = weight * growth if growth > SMALLEST else math.nan
 
 
 @leaf
 def pour_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
     """Add the flow of a solved row to the inflows of its successors."""
-    flow = dual.row_mass[r]
-    if dual.holding[r] == IMPLICIT:
-        row_add(graph, r, measure.chance, flow, dual.free_sum)
-    elif dual.holding[r] == WRITTEN:
-        row_add(graph, r, dual.work, flow, dual.other_sum)
+    flow = dual.flows.row_mass[r]
+    if is_scaled(dual.held, r):
+        row_add(graph, r, measure.chance, flow, dual.flows.free_sum)
+    elif is_written(dual.held, r):
+        row_add(graph, r, dual.held.work, flow, dual.flows.other_sum)
     else:
-        row_add(graph, r, measure.chance, flow, dual.other_sum)
+        row_add(graph, r, measure.chance, flow, dual.flows.other_sum)
 
 
 @leaf
 def open_state(x: int, measure: Measure, dual: Dual) -> None:
     """What the rows of a state are multiplied with; zero if floats cannot hold it."""
     usable = dual.tilt[x] > SMALLEST
-    dual.pool.lead[x] = linear(measure.mass[x]) / dual.tilt[x] if usable else 0.0
+    dual.merged.lead[x] = linear(measure.mass[x]) / dual.tilt[x] if usable else 0.0
 
 
 @leaf
 def close_state(graph: Graph, x: int, dual: Dual, line: float) -> None:
     """The outflow of a state, before it is divided by Z_k; NaN if floats cannot hold it."""
-    factor = dual.pool.lead[x]
+    factor = dual.merged.lead[x]
     total = line
-    dual.pool.mass[x] = factor * line
-    if dual.pool.others[x] > 0:
+    dual.merged.mass[x] = factor * line
+    if dual.merged.others[x] > 0:
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            if dual.holding[r] != POOLED:
-                total += dual.share[r]
-    dual.total[x] = total
+            if not is_merged(dual.held, r):
+                total += dual.flows.share[r]
+    dual.flows.total[x] = total
     usable = SMALLEST < total < math.inf and dual.tilt[x] > SMALLEST
-    dual.outflow[x] = factor * total if usable else math.nan
+    dual.flows.outflow[x] = factor * total if usable else math.nan
 
 
 @leaf
-def sweep_alone(
-    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
-) -> None:
+def sweep_alone(graph: Graph, measure: Measure, rows: Any, dual: Dual, at_zero: bool) -> None:
     """Row oracles and flows of all states, each poured out at once while its rows are at hand."""
     for x in range(dual.beta.shape[0] - 1):
         sift_state(graph, x, measure, rows, dual, dual.widest[layer_of(graph, x)])
         open_state(x, measure, dual)
-        line = line_dot_and_add(dual.pool, x, dual.tilt, dual.pool.lead[x], dual.free_sum)
-        if dual.pool.others[x] > 0:
+        line = line_dot_and_add(dual.merged, x, dual.tilt, dual.merged.lead[x], dual.flows.free_sum)
+        if dual.merged.others[x] > 0:
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                if dual.holding[r] != POOLED:
+                if not is_merged(dual.held, r):
                     solve_single_row(graph, r, measure, rows, dual, at_zero)
                     pour_row(graph, r, measure, dual)
         close_state(graph, x, dual, line)
@@ -106,44 +100,42 @@ def sweep_alone(
 @leaf
 def gather_flows(graph: Graph, y: int, measure: Measure, dual: Dual) -> None:
     """What is poured into state y, added up in the same order."""
-    pool = dual.pool
+    merged = dual.merged
     k = layer_of(graph, y) - 1
     free = 0.0
     other = 0.0
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        free += pool.lead[x] * row_part(pool.lines, x, pool.table, y)
-        if pool.others[x] == 0:
+        free += merged.lead[x] * row_part(merged.lines, x, merged.table, y)
+        if merged.others[x] == 0:
             continue
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            if dual.holding[r] == POOLED:
+            if is_merged(dual.held, r):
                 continue
-            flow = dual.row_mass[r]
-            if dual.holding[r] == IMPLICIT:
+            flow = dual.flows.row_mass[r]
+            if is_scaled(dual.held, r):
                 free += flow * row_part(graph, r, measure.chance, y)
-            elif dual.holding[r] == WRITTEN:
-                other += flow * row_part(graph, r, dual.work, y)
+            elif is_written(dual.held, r):
+                other += flow * row_part(graph, r, dual.held.work, y)
             else:
                 other += flow * row_part(graph, r, measure.chance, y)
-    dual.free_sum[y] = free
-    dual.other_sum[y] = other
+    dual.flows.free_sum[y] = free
+    dual.flows.other_sum[y] = other
 
 
 @leaf
-def sweep_together(
-    graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool
-) -> None:
+def sweep_together(graph: Graph, measure: Measure, rows: Any, dual: Dual, at_zero: bool) -> None:
     """The same by several threads: a state, a row, a state, and a successor at a time."""
     n = dual.beta.shape[0]
     for x in shared(0, n - 1):
         sift_state(graph, x, measure, rows, dual, dual.widest[layer_of(graph, x)])
         open_state(x, measure, dual)
     barrier()
-    for r in shared(0, dual.share.shape[0]):
-        if dual.holding[r] != POOLED:
+    for r in shared(0, dual.flows.share.shape[0]):
+        if not is_merged(dual.held, r):
             solve_single_row(graph, r, measure, rows, dual, at_zero)
     barrier()
     for x in shared(0, n - 1):
-        close_state(graph, x, dual, line_dot(dual.pool, x, dual.tilt))
+        close_state(graph, x, dual, line_dot(dual.merged, x, dual.tilt))
     for y in shared(1, n):
         gather_flows(graph, y, measure, dual)
     barrier()
@@ -153,36 +145,36 @@ def sweep_together(
 def normalise(graph: Graph, dual: Dual) -> None:
     """Z_k and its logarithm for every layer (NaN if floats cannot hold it), and true flows."""
     n = dual.beta.shape[0]
-    pool = dual.pool
+    merged = dual.merged
     for k in shared(0, n_layers(graph)):
         z = 0.0
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            z += dual.outflow[x]
+            z += dual.flows.outflow[x]
         dual.shrink[k] = 1.0 / z
         dual.log_z[k] = math.log(z) if SMALLEST < z < math.inf else math.nan
     barrier()
     for x in shared(0, n - 1):
         shrink = dual.shrink[layer_of(graph, x)]
-        dual.outflow[x] *= shrink
-        dual.mobile[x] = dual.outflow[x]
-        dual.lift[x] = 0.0
-        pool.lead[x] *= shrink
-        pool.mass[x] *= shrink
-        if pool.others[x] > 0:
-            part = 1.0 / dual.total[x]
+        dual.flows.outflow[x] *= shrink
+        dual.flows.mobile[x] = dual.flows.outflow[x]
+        dual.flows.lift[x] = 0.0
+        merged.lead[x] *= shrink
+        merged.mass[x] *= shrink
+        if merged.others[x] > 0:
+            part = 1.0 / dual.flows.total[x]
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                if dual.holding[r] != POOLED:
-                    dual.share[r] *= part
-                    dual.row_mass[r] = dual.outflow[x] * dual.share[r]
+                if not is_merged(dual.held, r):
+                    dual.flows.share[r] *= part
+                    dual.flows.row_mass[r] = dual.flows.outflow[x] * dual.flows.share[r]
     for x in shared(1, n):
         shrink = dual.shrink[layer_of(graph, x) - 1]
-        dual.free_inflow[x] = dual.free_sum[x] * dual.tilt[x] * shrink
-        dual.inflow[x] = dual.free_inflow[x] + dual.other_sum[x] * shrink
+        dual.flows.free_inflow[x] = dual.flows.free_sum[x] * dual.tilt[x] * shrink
+        dual.flows.inflow[x] = dual.flows.free_inflow[x] + dual.flows.other_sum[x] * shrink
     barrier()
 
 
 @leaf
-def sweep(graph: Graph, measure: Measure, rows: TransitionSet, dual: Dual, at_zero: bool) -> None:
+def sweep(graph: Graph, measure: Measure, rows: Any, dual: Dual, at_zero: bool) -> None:
     """Row oracles, flows and ``log_z`` of all layers."""
     for k in shared(0, n_layers(graph)):
         dual.widest[k] = widest_tilt(graph, k + 1, dual)

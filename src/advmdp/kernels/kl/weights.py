@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..model.graph import (
     Floats,
@@ -15,10 +16,11 @@ from ..model.graph import (
     row_size,
 )
 from ..model.log_storage import TINY, from_log, linear
+from ..model.measure import Measure
+from ..model.row_status import is_known
 from ..runtime.passes import sum_and_low
 from ..runtime.targets import kernel, leaf
-from ..sets.rows import FIXED, TransitionSet
-from .dual import Measure
+from ..sets.interface import known_transition
 from .merged_rows import note_all_rows
 from .projection import Solver, project
 
@@ -36,7 +38,7 @@ def row_total(graph: Graph, r: int, weights: Floats) -> float:
 
 @leaf
 def load_layer(
-    graph: Graph, k: int, weights: Floats, rows: TransitionSet, measure: Measure, totals: Floats
+    graph: Graph, k: int, weights: Floats, rows: Any, measure: Measure, totals: Floats
 ) -> float:
     """Fill layer k of ``measure``; returns its weight, or -1 where that takes logarithms."""
     layer = 0.0
@@ -44,7 +46,7 @@ def load_layer(
         here = 0.0
         smallest = math.inf
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            totals[r] = row_total(graph, r, weights) if rows.kind[r] != FIXED else -1.0
+            totals[r] = row_total(graph, r, weights) if not is_known(rows, r) else -1.0
             here += totals[r]
             smallest = min(smallest, totals[r])
         if not (smallest > TINY * here):
@@ -63,9 +65,7 @@ def load_layer(
 
 
 @kernel
-def load_row_in_logs(
-    graph: Graph, r: int, weights: Floats, rows: TransitionSet, chance: Floats
-) -> float:
+def load_row_in_logs(graph: Graph, r: int, weights: Floats, rows: Any, chance: Floats) -> float:
     """The transition of one row; returns the logarithm of the row's weight.
 
     A fixed row keeps its own transition P, which costs the divergence KL(P || p~).
@@ -80,10 +80,10 @@ def load_row_in_logs(
     for j in range(size):
         total += weights[begin + j] * shrink
     log_weight = math.log(top) + math.log(total)
-    if rows.kind[r] == FIXED:
+    if is_known(rows, r):
         cost = 0.0
         for j in range(size):
-            p = rows.lower[begin + j]
+            p = known_transition(rows).array[begin + j]
             chance[begin + j] = p
             if p > 0.0:
                 cost += p * (math.log(p) - math.log(weights[begin + j]) + log_weight)
@@ -102,7 +102,7 @@ def load_row_in_logs(
 
 @kernel
 def load_layer_in_logs(
-    graph: Graph, k: int, weights: Floats, rows: TransitionSet, measure: Measure, logs: Floats
+    graph: Graph, k: int, weights: Floats, rows: Any, measure: Measure, logs: Floats
 ) -> float:
     """The same for any weights and sets; returns the logarithm of the layer's weight."""
     top = -math.inf
@@ -130,7 +130,7 @@ def load_layer_in_logs(
 
 @kernel
 def load_weights(
-    graph: Graph, weights: Floats, rows: TransitionSet, measure: Measure, scratch: Floats
+    graph: Graph, weights: Floats, rows: Any, measure: Measure, scratch: Floats
 ) -> float:
     """Fill ``measure``; returns the sum over layers of (weight - 1 - ln weight).
 
@@ -166,18 +166,17 @@ def project_weights(
     graph: Graph,
     table: Floats,
     measure: Measure,
-    rows: TransitionSet,
+    rows: Any,
     solver: Solver,
-    wide: bool | None,
 ) -> tuple[bool, float]:
     """Project a table of weights, overwriting it with the answer: one call from Python.
 
     Returns whether that is certified (if not, only ``measure`` is loaded), and what
     ``load_weights`` returned.
     """
-    cost = load_weights(graph, table, rows, measure, solver.dual.gain)
+    cost = load_weights(graph, table, rows, measure, solver.dual.held.gain)
     note_all_rows(graph, measure, rows, solver.dual)
-    certified = cost == cost and project(graph, measure, rows, solver, wide, None)
+    certified = cost == cost and project(graph, measure, rows, solver, None)
     if certified:
         join(graph, measure, table)
     return certified, cost

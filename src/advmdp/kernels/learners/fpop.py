@@ -10,52 +10,55 @@ from typing import NamedTuple
 
 from ..model.flow import best_response
 from ..model.graph import Floats, Graph
-from ..model.visits import EPISODES, EPOCH, WEISSMAN, Counts, Visits, rebuild, record, settle
+from ..model.visits import EPISODES, EPOCH, Counts, Visits, record, settle
 from ..runtime.random_numbers import LEARNER, uniform_pair
-from ..runtime.targets import kernel
+from ..runtime.storage import Choice, Common, Lasting, Number, Scratch
+from ..runtime.targets import kernel, leaf
+from ..sets.ball import BallRows
+from ..sets.confidence import open_epoch
 from ..sets.linear_maximum import Reach
 from ..sets.optimism import optimistic_response
-from ..sets.rows import TransitionSet
-from .registry import full_update
+from .interface import epoch_and_width, full_update
 
 
 class Perturbation(NamedTuple):
     """The law of the random bonuses and the key of their stream."""
 
-    mean: float  # 1 / eta
-    seed0: int
-    seed1: int
+    mean: Number[float]  # 1 / eta
+    seed0: Number[int]
+    seed1: Number[int]
 
 
 class FPOPState(NamedTuple):
     """Counters, confidence set, and the perturbed losses so far."""
 
-    policy: Floats  # (R,)
+    policy: Lasting[Floats]  # (R,)
     law: Perturbation
-    fresh: bool  # new bonuses in every episode, not in every epoch
-    log_term: float
+    fresh: Choice[bool]  # new bonuses in every episode, not in every epoch
+    log_term: Number[float]
     visits: Visits
-    rows: TransitionSet
+    rows: BallRows
+    old_rows: Scratch[BallRows]  # what an episode has overwritten of them
     reach: Reach
-    total: Floats  # (R,) sum of the losses
-    noise: Floats  # (R,) Y
-    costs: Floats  # (R,) total - Y
-    q: Floats  # (R,)
-    value: Floats  # (S,)
+    total: Lasting[Floats]  # (R,) sum of the losses
+    noise: Lasting[Floats]  # (R,) Y
+    costs: Scratch[Floats]  # (R,) total - Y
+    q: Scratch[Floats]  # (R,)
+    value: Scratch[Floats]  # (S,)
 
 
 class FPLState(NamedTuple):
     """The same with a known transition."""
 
-    policy: Floats  # (R,)
+    policy: Lasting[Floats]  # (R,)
     law: Perturbation
-    phase: int  # episodes between two choices
-    clock: Counts  # (1,) episodes
-    chance: Floats  # (E,) P
-    total: Floats  # (R,)
-    noise: Floats  # (R,)
-    costs: Floats  # (R,)
-    value: Floats  # (S,)
+    phase: Number[int]  # episodes between two choices
+    clock: Lasting[Counts]  # (1,) episodes
+    chance: Common[Floats]  # (E,) P
+    total: Lasting[Floats]  # (R,)
+    noise: Lasting[Floats]  # (R,)
+    costs: Scratch[Floats]  # (R,)
+    value: Scratch[Floats]  # (S,)
 
 
 @kernel
@@ -96,13 +99,19 @@ def update_fpop(
     graph: Graph, state: FPOPState, states: Counts, path: Counts, losses: Floats
 ) -> None:
     """Add the losses, count the trajectory, follow the perturbed optimistic leader."""
-    opens = record(graph, state.visits, states, path)
+    opens = record(graph, state.visits, state.rows.status, states, path)
     if opens:
-        rebuild(graph, state.visits, state.rows, state.log_term, 0.0, WEISSMAN)
+        open_epoch(graph, state.visits, state.rows, state.old_rows, state.log_term)
     settle(state.visits)
     for r in range(losses.shape[0]):
         state.total[r] += losses[r]
     begin_fpop(graph, state, opens or state.fresh)
+
+
+@epoch_and_width.register(FPOPState)
+@leaf
+def epoch_of_fpop(state: FPOPState) -> tuple[int, float]:
+    return state.visits.clock[EPOCH], 0.0
 
 
 @kernel

@@ -14,43 +14,44 @@ from ..model.flow import forward
 from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_dot
 from ..model.log_storage import TINY
 from ..model.visits import Counts
+from ..runtime.storage import Common, Lasting, Number, Scratch
 from ..runtime.targets import kernel, leaf
-from .registry import bandit_update, full_update
+from .interface import bandit_update, full_update
 
 
 class MDPEState(NamedTuple):
     """MDP-E: known transition, the losses of all pairs."""
 
-    policy: Floats  # (R,)
-    score: Floats  # (R,) minus the logarithm of the weights
-    clock: Counts  # (1,) episodes
-    rate: Floats  # (L,) eta of each layer
-    chance: Floats  # (E,) P
-    value: Floats  # (S,) V^{P, pi_t}
+    policy: Lasting[Floats]  # (R,)
+    score: Lasting[Floats]  # (R,) minus the logarithm of the weights
+    clock: Lasting[Counts]  # (1,) episodes
+    rate: Common[Floats]  # (L,) eta of each layer
+    chance: Common[Floats]  # (E,) P
+    value: Scratch[Floats]  # (S,) V^{P, pi_t}
 
 
 class NGSState(NamedTuple):
     """Neu, György, Szepesvári (2010): known transition, the losses of the path."""
 
-    policy: Floats  # (R,)
-    score: Floats  # (R,)
-    clock: Counts  # (1,)
-    rate: Floats  # (L,)
-    chance: Floats  # (E,) P
-    value: Floats  # (S,) V under the estimated losses
-    mass: Floats  # (S,) q_t(x)
-    estimate: Floats  # (R,) l^_t; zero between episodes
-    gamma: float  # share of the uniform policy
+    policy: Lasting[Floats]  # (R,)
+    score: Lasting[Floats]  # (R,)
+    clock: Lasting[Counts]  # (1,)
+    rate: Common[Floats]  # (L,)
+    chance: Common[Floats]  # (E,) P
+    value: Scratch[Floats]  # (S,) V under the estimated losses
+    mass: Scratch[Floats]  # (S,) q_t(x)
+    estimate: Scratch[Floats]  # (R,) l^_t; zero between episodes
+    gamma: Number[float]  # share of the uniform policy
 
 
 class Exp3IXState(NamedTuple):
     """A bandit in every state: nothing known, the losses of the path."""
 
-    policy: Floats  # (R,)
-    score: Floats  # (R,)
-    clock: Counts  # (1,)
-    eta: float
-    gamma: float  # implicit exploration
+    policy: Lasting[Floats]  # (R,)
+    score: Lasting[Floats]  # (R,)
+    clock: Lasting[Counts]  # (1,)
+    eta: Number[float]
+    gamma: Number[float]  # implicit exploration
 
 
 @leaf

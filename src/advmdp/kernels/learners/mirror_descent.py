@@ -1,209 +1,251 @@
-"""One update of a mirror-descent learner, line by line as in Algorithm UOB-REPS, in three acts.
+"""One update of a mirror-descent learner, line by line as in Algorithm UOB-REPS.
 
-``begin_update``  loss estimates, counters, epoch and bounds, re-weighting;
-``project``       the projection onto the set of the NEXT episode;
-``settle``        the episode is final.  An episode that could not be certified is taken back
-                  with ``undo_update`` instead, and the learner is what it was before.
+    estimate_losses   what divides the losses, from the record of the episode
+    begin_update      estimates, counters, epoch and bounds, losses into the step's objective
+    solve_pending     the step onto the set of the NEXT episode
 
-The learners of the family differ in what divides the observed losses and in the confidence set:
+The learners of the family differ in the set (its type), in the step (its type) and in what divides
+the observed losses:
 
     UPPER    l / (u + gamma)    UOB-REPS: u the largest occupancy over the set
     PRINTED  l / (u + gamma)    the same, u by the supplement's Comp-Prob-UB as it is printed
-    OWN      l / (q^ + gamma)   O-REPS with bandit feedback, Bandit UC-O-REPS; q^(x) at least reach
+    OWN      l / (q^ + gamma)   O-REPS with bandit feedback, Bandit UC-O-REPS; q^(x) at least a floor
     FULL     l                  full information: O-REPS, UC-O-REPS
 """
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..kl.dual import Measure
-from ..kl.merged_rows import UNKNOWN
-from ..kl.projection import Solver, project
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.flow import expected_loss
 from ..model.graph import Floats, Graph
-from ..model.log_storage import TINY, linear
-from ..model.visits import KNOWN, MOVES, OPENS, Counts, Visits, rebuild, record, settle, undo
-from ..runtime.indices import int64
+from ..model.log_storage import linear
+from ..model.visits import EPOCH, MOVES, OPENS, Counts, Visits, record, settle
+from ..runtime.dispatch import Borrowed
+from ..runtime.storage import Choice, Lasting, Number, Scratch
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import barrier, shared
+from ..sets.confidence import open_epoch, undo_counts
+from ..sets.interface import learns_from_counts, mean_width
 from ..sets.linear_maximum import Reach
-from ..sets.rows import TransitionSet
-from ..sets.upper_occupancy import largest_reach
+from ..sets.upper_occupancy import largest_state_occupancy
+from ..steps.interface import (
+    GAP,
+    RESIDUAL,
+    add_losses,
+    add_path_losses,
+    certificate_of,
+    forget_bounds,
+    remove_losses,
+    remove_path_losses,
+    solve_step,
+)
+from . import interface
 
 UPPER, PRINTED, OWN, FULL = 0, 1, 2, 3
 
-# The largest eta l^ of one step: a factor of e^-300.  It is at most eta / gamma, which is 1 in the
-# theorem and 200 in the preset; larger ratios and estimators without exploration can meet the
-# limit.  Without it ten times as many runs at absurd rates end uncertified.
-STEEPEST = 300.0
 
-
-class Rates(NamedTuple):
+class Settings(NamedTuple):
     """The constants of a run."""
 
-    eta: float  # learning rate
-    gamma: float  # implicit exploration
-    log_term: float  # ln(T |X| |A| / delta) of the widths, times its multiplier
-    floor: float  # alpha of the shifted set: every transition keeps at least this
-    reach: float  # alpha of the estimator OWN: no state is taken to be rarer than this
-    shape: int  # which set: visits.BERNSTEIN, WEISSMAN or KNOWN
-    estimator: int  # UPPER, PRINTED, OWN or FULL
+    eta: Number[float]  # learning rate
+    gamma: Number[float]  # implicit exploration
+    log_term: Number[float]  # ln(T |X| |A| / delta) of the widths, times its multiplier
+    least_visit: Number[float]  # alpha of OWN: no state is taken to be rarer than this
+    estimator: Choice[int]  # UPPER, PRINTED, OWN or FULL
 
 
-class Path(NamedTuple):
-    """What the update knows of the L visited pairs."""
+class VisitedPairs(NamedTuple):
+    """What the update found out about the L visited pairs."""
 
-    bound: Floats  # (L,) what divides the losses: u_t or q^_t
-    estimate: Floats  # (L,) the estimated losses
-    occupancy: Floats  # (L,) q^_t
+    bound: Lasting[Floats]  # (L,) what divides the losses: u_t or q^_t
+    estimate: Lasting[Floats]  # (L,) the estimated losses
+    occupancy: Lasting[Floats]  # (L,) q^_t
 
 
-class Learner(NamedTuple):
+class MirrorState(NamedTuple):
     """The whole state of the learner, and its work space."""
 
-    rates: Rates
-    measure: Measure
-    rows: TransitionSet
+    settings: Settings
+    step: Any  # the iterate, and how it moves
+    rows: Any  # the confidence set of the coming episode
+    old_rows: Scratch[Any]  # what an episode that is not final has overwritten of it
     visits: Visits
-    solver: Solver
     reach: Reach
-    path: Path
-    old_policy: Floats  # (R,) pi_t of re-weighted rows
+    visited: VisitedPairs
 
 
+class IssuedEpisode(NamedTuple):
+    """What is fixed when a policy is issued, and divides the losses when they come.
+
+    For an episode that is played at once these are the learner's live arrays; for feedback that
+    comes later, copies.
+    """
+
+    policy: Any  # (R,) pi_t
+    mass: Any  # (S,) q^_t(x)
+    rows: Any  # the confidence set
+
+
+interface.COOPERATIVE.add(MirrorState)
+
+
+@interface.current_policy.register(MirrorState)
 @leaf
-def tilt_policy(policy: Floats, r: int, exponent: float) -> None:
-    """Multiply the weight of one row by e^exponent (signed storage)."""
-    if policy[r] > 0.0:
-        tilted = policy[r] * math.exp(exponent)
-        policy[r] = tilted if tilted >= TINY else math.log(policy[r]) + exponent
-    elif policy[r] < 0.0:
-        policy[r] += exponent
+def policy_of_iterate(state: MirrorState) -> Borrowed:
+    return Borrowed(state.step.measure.policy)
 
 
 @kernel
 def estimate_losses(
-    graph: Graph, learner: Learner, states: Counts, path: Counts, losses: Floats
+    graph: Graph,
+    state: MirrorState,
+    issued: IssuedEpisode,
+    states: Counts,
+    path: Counts,
+    losses: Floats,
 ) -> None:
-    """Bounds and estimates of the visited pairs, with the set of THIS episode."""
-    measure = learner.measure
-    noted = learner.path
-    estimator = learner.rates.estimator
+    """Bounds and estimates of the visited pairs, with the set of the episode's own time."""
+    visited = state.visited
+    estimator = state.settings.estimator
     for k in range(path.shape[0]):
         r = path[k]
-        share = linear(measure.policy[r])
-        noted.occupancy[k] = linear(measure.mass[states[k]]) * share
+        share = linear(issued.policy[r])
+        visited.occupancy[k] = linear(issued.mass[states[k]]) * share
         if estimator == FULL:
-            noted.bound[k] = 1.0
+            visited.bound[k] = 1.0
         elif estimator == OWN:
-            noted.bound[k] = max(linear(measure.mass[states[k]]), learner.rates.reach) * share
+            own = max(linear(issued.mass[states[k]]), state.settings.least_visit)
+            visited.bound[k] = own * share
         else:
-            noted.bound[k] = share * largest_reach(
-                graph,
-                states[k],
-                k,
-                measure.policy,
-                learner.rows,
-                learner.reach,
-                estimator == PRINTED,
+            visited.bound[k] = share * largest_state_occupancy(
+                graph, states[k], k, issued.policy, issued.rows, state.reach, estimator == PRINTED
             )
     for k in shared(0, path.shape[0]):
-        noted.estimate[k] = losses[k]
+        visited.estimate[k] = losses[k]
         if estimator != FULL:
-            noted.estimate[k] /= max(noted.bound[k] + learner.rates.gamma, 1e-300)
+            visited.estimate[k] /= max(visited.bound[k] + state.settings.gamma, 1e-300)
     barrier()
 
 
 @kernel
-def begin_update(
+def begin_issued_update(
     graph: Graph,
-    learner: Learner,
+    state: MirrorState,
+    issued: IssuedEpisode,
     states: Counts,
     path: Counts,
     path_losses: Floats,
     all_losses: Floats,
 ) -> bool:
-    """Everything before the projection; False when the iterate does not move.
-
-    ``all_losses`` is read under full information only, and may be empty otherwise.
-    """
-    policy = learner.measure.policy
-    rates = learner.rates
-    noted = learner.path
-    estimate_losses(graph, learner, states, path, path_losses)
+    """Everything before the step; False when the iterate does not move."""
+    settings = state.settings
+    estimate_losses(graph, state, issued, states, path, path_losses)
     opens = False
-    if rates.shape == KNOWN:
-        learner.visits.clock[OPENS] = 0
-    else:
-        opens = record(graph, learner.visits, states, path)
+    if learns_from_counts(state.rows):
+        opens = record(graph, state.visits, state.rows.status, states, path)
         if opens:
-            rebuild(graph, learner.visits, learner.rows, rates.log_term, rates.floor, rates.shape)
-            forget_tightness(learner)
+            open_epoch(graph, state.visits, state.rows, state.old_rows, settings.log_term)
+            forget_bounds(graph, state.step, state.visits)
+    else:
+        state.visits.clock[OPENS] = 0
     lost = False
-    if rates.estimator == FULL:
-        for r in range(policy.shape[0]):
+    if settings.estimator == FULL:
+        for r in range(all_losses.shape[0]):
             lost = lost or all_losses[r] > 0.0
-        for r in shared(0, policy.shape[0]):
-            learner.old_policy[r] = policy[r]
-            tilt_policy(policy, r, -rates.eta * all_losses[r])
+        add_losses(graph, state.step, all_losses, settings.eta)
     else:
         for k in range(path.shape[0]):
-            lost = lost or noted.estimate[k] > 0.0
-        for k in shared(0, path.shape[0]):
-            learner.old_policy[path[k]] = policy[path[k]]
-            tilt_policy(policy, path[k], -min(rates.eta * noted.estimate[k], STEEPEST))
+            lost = lost or state.visited.estimate[k] > 0.0
+        add_path_losses(graph, state.step, path, state.visited.estimate, settings.eta)
     barrier()
-    learner.visits.clock[MOVES] = 1 if lost or opens else 0
+    state.visits.clock[MOVES] = 1 if lost or opens else 0
     return lost or opens
 
 
+@interface.begin_update.register(MirrorState)
 @kernel
-def update(
+def begin_update(
     graph: Graph,
-    learner: Learner,
-    wide: bool | None,
+    state: MirrorState,
     states: Counts,
     path: Counts,
     path_losses: Floats,
     all_losses: Floats,
 ) -> bool:
-    """One whole update; False when the projection is pending for the safe path."""
-    if begin_update(graph, learner, states, path, path_losses, all_losses) and not project(
-        graph, learner.measure, learner.rows, learner.solver, wide, None
-    ):
-        return False
-    settle(learner.visits)
-    return True
+    """An episode played at once: its record is the learner as it is."""
+    measure = state.step.measure
+    issued = IssuedEpisode(measure.policy, measure.mass, state.rows)
+    return begin_issued_update(graph, state, issued, states, path, path_losses, all_losses)
 
 
-@kernel
-def finish_safely(graph: Graph, learner: Learner, wide: bool | None) -> bool:
-    """The pending projection on the safe path."""
-    if not project(graph, learner.measure, learner.rows, learner.solver, wide, True):
-        return False
-    settle(learner.visits)
-    return True
+@interface.solve_pending.register(MirrorState)
+@leaf
+def solve_pending(graph: Graph, state: MirrorState, in_logs: bool | None) -> bool:
+    return solve_step(graph, state.step, state.rows, in_logs)  # type: ignore[no-any-return]
 
 
-@kernel
-def forget_tightness(learner: Learner) -> None:
-    """Rows with new bounds have to be looked at: what was known of them is about the old ones."""
-    visits = learner.visits
-    for r in range(visits.counter.shape[0]):
-        if visits.marked[int64(visits.counter[r])] != 0:
-            learner.solver.dual.tight[r] = UNKNOWN
+@interface.settle_update.register(MirrorState)
+@leaf
+def settle_update(graph: Graph, state: MirrorState) -> None:
+    settle(state.visits)
 
 
-@kernel
-def undo_update(graph: Graph, learner: Learner, states: Counts, path: Counts) -> None:
-    """Take back ``begin_update``."""
-    policy = learner.measure.policy
-    if learner.rates.estimator == FULL:
-        for r in range(policy.shape[0]):
-            policy[r] = learner.old_policy[r]
+@interface.undo_update.register(MirrorState)
+@leaf
+def undo_update(graph: Graph, state: MirrorState, states: Counts, path: Counts) -> None:
+    if state.settings.estimator == FULL:
+        remove_losses(graph, state.step)
     else:
-        for k in range(path.shape[0]):
-            policy[path[k]] = learner.old_policy[path[k]]
-    if learner.rates.shape != KNOWN:
-        undo(graph, learner.visits, learner.rows, states, path, learner.rates.shape)
+        remove_path_losses(graph, state.step, path)
+    if learns_from_counts(state.rows):
+        undo_counts(graph, state.visits, state.rows, state.old_rows, states, path)
+
+
+# ---------------------------------------------------------------------- what the accounting reads
+
+
+@interface.iterate_loss.register(MirrorState)
+@leaf
+def loss_of_iterate(graph: Graph, state: MirrorState, losses: Floats) -> float:
+    return expected_loss(graph, state.step.measure.policy, state.step.measure.mass, losses)
+
+
+@interface.add_estimates.register(MirrorState)
+@leaf
+def add_estimates_of_last(
+    state: MirrorState,
+    path: Counts,
+    losses: Floats,
+    iterate: float,
+    total: Floats,
+    inner: float,
+) -> float:
+    if state.settings.estimator == FULL:
+        for r in range(total.shape[0]):
+            total[r] += losses[r]
+        return inner + iterate
+    for k in range(path.shape[0]):
+        total[path[k]] += state.visited.estimate[k]
+        inner += state.visited.occupancy[k] * state.visited.estimate[k]
+    return inner
+
+
+@interface.add_certificate.register(MirrorState)
+@leaf
+def add_certificate_of_step(state: MirrorState, counts: NDArray[np.int64], worst: Floats) -> None:
+    certificate = certificate_of(state.step)
+    counts[4] += 1
+    for i in range(4):
+        counts[i] += certificate.counts[i]
+    worst[0] = max(worst[0], certificate.figures[RESIDUAL])
+    worst[1] = max(worst[1], certificate.figures[GAP])
+
+
+@interface.epoch_and_width.register(MirrorState)
+@leaf
+def epoch_and_width_of_set(state: MirrorState) -> tuple[int, float]:
+    return state.visits.clock[EPOCH], mean_width(state.rows)

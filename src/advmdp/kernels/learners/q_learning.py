@@ -8,32 +8,33 @@ from typing import NamedTuple
 from ..model.empirical import greedy
 from ..model.graph import Floats, Graph
 from ..model.visits import Counts
+from ..runtime.storage import Choice, Lasting, Number
 from ..runtime.targets import kernel, leaf
-from .registry import bandit_update
+from .interface import bandit_update
 
 
 class Rates(NamedTuple):
     """The coefficients of the bonus; for the Hoeffding bonus only ``root`` is used."""
 
-    bernstein: bool
-    n_layers: float  # L
-    root: float  # of sqrt(1 / n)
-    variance: float  # of (W_n + L) / n, under a root
-    inverse: float  # of 1 / n
+    bernstein: Choice[bool]
+    n_layers: Number[float]  # L
+    root: Number[float]  # of sqrt(1 / n)
+    variance: Number[float]  # of (W_n + L) / n, under a root
+    inverse: Number[float]  # of 1 / n
 
 
 class QLearningState(NamedTuple):
     """Lower bounds of the optimal values, and what their bonuses need."""
 
-    policy: Floats  # (R,)
+    policy: Lasting[Floats]  # (R,)
     rates: Rates
-    clock: Counts  # (1,) episodes
-    pairs: Counts  # (R,) n, visits
-    q: Floats  # (R,) Q
-    value: Floats  # (S,) V = max(0, min_a Q)
-    drawn: Floats  # (R,) sum of the values V(x') used so far
-    drawn_squares: Floats  # (R,) sum of their squares
-    width: Floats  # (R,) beta_n
+    clock: Lasting[Counts]  # (1,) episodes
+    pairs: Lasting[Counts]  # (R,) n, visits
+    q: Lasting[Floats]  # (R,) Q
+    value: Lasting[Floats]  # (S,) V = max(0, min_a Q)
+    drawn: Lasting[Floats]  # (R,) sum of the values V(x') used so far
+    drawn_squares: Lasting[Floats]  # (R,) sum of their squares
+    width: Lasting[Floats]  # (R,) beta_n
 
 
 @kernel

@@ -18,32 +18,33 @@ from ..model.graph import (
     successor_of,
 )
 from ..model.visits import Counts
+from ..runtime.storage import Choice, Lasting, Number
 from ..runtime.targets import kernel, leaf
-from .registry import bandit_update
+from .interface import bandit_update
 
 
 class Bonus(NamedTuple):
     """The coefficients of the bonus; for the Hoeffding bonus only ``root`` is used."""
 
-    bernstein: bool
-    root: float  # of sqrt(1 / N)
-    variance: float  # of Var(V) / N, under a root
-    inverse: float  # of 1 / N
-    later: float  # of the values' own uncertainty, under a root
-    later_rate: float  # that uncertainty is min(later_rate / N(y), later_cap)
-    later_cap: float
+    bernstein: Choice[bool]
+    root: Number[float]  # of sqrt(1 / N)
+    variance: Number[float]  # of Var(V) / N, under a root
+    inverse: Number[float]  # of 1 / N
+    later: Number[float]  # of the values' own uncertainty, under a root
+    later_rate: Number[float]  # that uncertainty is min(later_rate / N(y), later_cap)
+    later_cap: Number[float]
 
 
 class UCBVIState(NamedTuple):
     """The model and the current lower bounds of the optimal values."""
 
-    policy: Floats  # (R,)
+    policy: Lasting[Floats]  # (R,)
     bonus: Bonus
     model: Model
-    chance: Floats  # (E,) P^
-    seen: Counts  # (S,) N(y); the first state is seen in every episode
-    q: Floats  # (R,) Q, never decreasing
-    value: Floats  # (S,) V
+    chance: Lasting[Floats]  # (E,) P^
+    seen: Lasting[Counts]  # (S,) N(y); the first state is seen in every episode
+    q: Lasting[Floats]  # (R,) Q, never decreasing
+    value: Lasting[Floats]  # (S,) V
 
 
 @leaf

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.empirical import Model, count, mean_loss, refresh_row
-from ..model.graph import Floats, Graph, row_size
-from ..model.visits import Counts, entry_of
-from ..runtime.targets import kernel
+from ..model.graph import Floats, Graph, entry_of, row_size
+from ..model.row_status import BOUND, FREE, is_known
+from ..model.visits import Counts
+from ..runtime.storage import Lasting, Number
+from ..runtime.targets import kernel, leaf
+from ..sets.ball import BallRows
 from ..sets.linear_maximum import Reach
 from ..sets.optimism import optimistic_response
-from ..sets.rows import BALL, SIMPLEX, TransitionSet
-from .registry import bandit_update
+from .interface import bandit_update, epoch_and_width
 
 # Places in ``clock``.
 EPOCH, EPISODES = 0, 1
@@ -24,35 +26,35 @@ EPOCH, EPISODES = 0, 1
 class Widths(NamedTuple):
     """Parameters of the confidence widths."""
 
-    loss_scale: float
-    transition_scale: float
-    loss_pairs: float  # 2 |X| |A| / delta
-    transition_pairs: float  # 2 |A| / delta
+    loss_scale: Number[float]
+    transition_scale: Number[float]
+    loss_pairs: Number[float]  # 2 |X| |A| / delta
+    transition_pairs: Number[float]  # 2 |A| / delta
 
 
 class Window(NamedTuple):
     """The last W episodes in a ring; no rows when every episode counts."""
 
-    path: Counts  # (W, L)
-    entries: NDArray[np.int64]  # (W, L)
-    losses: Floats  # (W, L)
+    path: Lasting[Counts]  # (W, L)
+    entries: Lasting[NDArray[np.int64]]  # (W, L)
+    losses: Lasting[Floats]  # (W, L)
 
 
 class UCRL2State(NamedTuple):
     """Counters, the confidence set of the epoch, and its optimistic values."""
 
-    policy: Floats  # (R,)
+    policy: Lasting[Floats]  # (R,)
     widths: Widths
     model: Model
-    opened: Counts  # (R,) N at the start of the epoch
-    within: Counts  # (R,) visits in this epoch
-    clock: Counts  # (2,) epoch, episodes
+    opened: Lasting[Counts]  # (R,) N at the start of the epoch
+    within: Lasting[Counts]  # (R,) visits in this epoch
+    clock: Lasting[Counts]  # (2,) epoch, episodes
     window: Window
-    rows: TransitionSet
-    costs: Floats  # (R,) optimistic mean losses
+    rows: BallRows
+    costs: Lasting[Floats]  # (R,) optimistic mean losses
     reach: Reach
-    q: Floats  # (R,)
-    value: Floats  # (S,)
+    q: Lasting[Floats]  # (R,)
+    value: Lasting[Floats]  # (S,)
 
 
 @kernel
@@ -81,6 +83,15 @@ def record(graph: Graph, state: UCRL2State, states: Counts, path: Counts, losses
 
 
 @kernel
+def rebuild_ball(graph: Graph, model: Model, r: int, log_transition: float, rows: BallRows) -> None:
+    """The ball of a row that was visited and is not known."""
+    rows.width[r] = math.sqrt(row_size(graph, r) * log_transition / model.pairs[r])
+    if rows.width[r] < 2.0 and row_size(graph, r) > 1:
+        refresh_row(graph, model, r, rows.centre)
+        rows.status[r] = BOUND
+
+
+@kernel
 def rebuild(graph: Graph, state: UCRL2State) -> None:
     """The confidence set of a new epoch, from the counters."""
     widths, model, rows = state.widths, state.model, state.rows
@@ -92,13 +103,12 @@ def rebuild(graph: Graph, state: UCRL2State) -> None:
         state.opened[r] = n
         state.within[r] = 0
         state.costs[r] = 0.0
-        rows.kind[r] = SIMPLEX
+        if not is_known(rows, r):
+            rows.status[r] = FREE
         if n > 0:
             state.costs[r] = max(0.0, mean_loss(model, r) - math.sqrt(log_loss / n))
-            rows.width[r] = math.sqrt(row_size(graph, r) * log_transition / n)
-            if rows.width[r] < 2.0 and row_size(graph, r) > 1:
-                refresh_row(graph, model, r, rows.lower)
-                rows.kind[r] = BALL
+            if not is_known(rows, r):
+                rebuild_ball(graph, model, r, log_transition, rows)
 
 
 @bandit_update(UCRL2State)
@@ -111,3 +121,9 @@ def update(graph: Graph, state: UCRL2State, states: Counts, path: Counts, losses
         optimistic_response(
             graph, state.rows, state.costs, state.reach, state.q, state.value, state.policy
         )
+
+
+@epoch_and_width.register(UCRL2State)
+@leaf
+def epoch_of_ucrl2(state: UCRL2State) -> tuple[int, float]:
+    return state.clock[EPOCH], 0.0

@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 from ..model.graph import Floats, Graph
 from ..model.visits import Counts
+from ..runtime.storage import Lasting
 from ..runtime.targets import kernel
-from .registry import bandit_update
+from .interface import bandit_update
 
 
 class FixedPolicy(NamedTuple):
     """The state of a learner that does not learn."""
 
-    policy: Floats  # (R,)
+    policy: Lasting[Floats]  # (R,)
 
 
 @bandit_update(FixedPolicy)

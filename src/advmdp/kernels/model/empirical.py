@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..runtime.storage import Lasting
 from ..runtime.targets import kernel, leaf
-from .graph import Floats, Graph, row_begin, row_size
-from .visits import Counts, entry_of
+from .graph import Floats, Graph, entry_of, row_begin, row_size
+from .visits import Counts
 
 
 class Model(NamedTuple):
     """Counters of pairs, triples and losses."""
 
-    pairs: Counts  # (R,) N(x, a)
-    triples: Counts  # (E,) M(x, a, x')
-    loss_sum: Floats  # (R,) sum of the losses seen at (x, a)
+    pairs: Lasting[Counts]  # (R,) N(x, a)
+    triples: Lasting[Counts]  # (E,) M(x, a, x')
+    loss_sum: Lasting[Floats]  # (R,) sum of the losses seen at (x, a)
 
 
 @kernel

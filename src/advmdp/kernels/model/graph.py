@@ -5,8 +5,8 @@ A row (x, a) owns the entries ``row_start[r] .. row_start[r + 1]``; entry j lead
 compiler sees that they cannot be negative and turns the dense loops into vector instructions
 (measured: 0.2 ns an entry, against 1.1 ns with signed indices).
 
-Probabilities are stored *signed*: a positive number is the probability itself, a negative one is
-the logarithm of a probability below 1e-200 (``rows.py`` writes them).  Such an entry weighs
+Probabilities are in *log storage* (``log_storage``): a positive number is the probability itself, a negative one is
+the logarithm of a probability below 1e-200.  Such an entry weighs
 nothing in any sum, so the loops below read ``max(value, 0)``.
 """
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..runtime.indices import int64
 from ..runtime.passes import dot, dot_and_add, dot_and_low, scale, tilt
+from ..runtime.storage import Choice, Common
 from ..runtime.targets import leaf
 
 Floats = NDArray[np.float64]
@@ -28,14 +29,14 @@ Index = NDArray[np.uint32]
 class Graph(NamedTuple):
     """The flat indices of ``advmdp.layout.Layout``."""
 
-    n_actions: int
-    layer_start: Index  # (L + 2,) states of layer k: layer_start[k] .. layer_start[k + 1]
-    row_start: Index  # (R + 1,)
-    first: Index  # (R,)
-    scattered: NDArray[np.uint8]  # (R,)
-    successor: Index  # (E,), empty when no row is scattered
-    owner: Index  # (R,) the state of each row
-    layer: Index  # (S,) the layer of each state
+    n_actions: Choice[int]
+    layer_start: Common[Index]  # (L + 2,) states of layer k: layer_start[k] .. layer_start[k + 1]
+    row_start: Common[Index]  # (R + 1,)
+    first: Common[Index]  # (R,)
+    scattered: Common[NDArray[np.uint8]]  # (R,)
+    successor: Common[Index]  # (E,), empty when no row is scattered
+    owner: Common[Index]  # (R,) the state of each row
+    layer: Common[Index]  # (S,) the layer of each state
 
 
 @leaf
@@ -100,6 +101,13 @@ def position_of(graph: Graph, r: int, y: int) -> int:
         return -1
     j = y - int64(graph.first[r])
     return j if 0 <= j < size else -1
+
+
+@leaf
+def entry_of(graph: Graph, r: int, y: int) -> int:
+    """The entry of row r that leads to state y; -1 if it is none."""
+    j = position_of(graph, r, y)
+    return row_begin(graph, r) + j if j >= 0 else -1
 
 
 @leaf

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..runtime.random_numbers import LOSSES, uniform_four
+from ..runtime.storage import Choice, Common, Lasting, Number, Switch
 from ..runtime.targets import kernel
 from ..runtime.threads import barrier, shared
 
@@ -36,15 +37,15 @@ MARKED = 3  # table 1 in the episodes listed in ``marks``, table 0 in all others
 class LossProgram(NamedTuple):
     """The numbers that make up a loss process; every process has the same types."""
 
-    kind: int
-    tables: Floats  # (K, R)
-    period: int
-    turn: int
-    noisy: int
-    marks: Integers  # (C,), increasing
-    strength: float
-    memory: float
-    pressure: Floats  # (R,), the only part that is written
+    kind: Choice[int]
+    tables: Common[Floats]  # (K, R)
+    period: Number[int]
+    turn: Number[int]
+    noisy: Choice[int]
+    marks: Common[Integers]  # (C,), increasing
+    strength: Switch[float]
+    memory: Number[float]
+    pressure: Lasting[Floats]  # (R,), the only part that is written
 
 
 @kernel

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., object])
 
+CPU_PACKAGE = "advmdp.kernels"
 CUDA_PACKAGE = "advmdp._cuda_kernels"
 FOR_CUDA = __name__.startswith(CUDA_PACKAGE)
 """Whether this copy of the sources becomes device functions."""
@@ -38,6 +39,16 @@ FOLDER = Path(__file__).parents[1]
 SOURCE_STAMP = hashlib.sha256(
     b"".join(path.read_bytes() for path in sorted(FOLDER.rglob("*.py")))
 ).hexdigest()
+
+
+CPU_OPTIONS = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    # Kernels never allocate, so nothing needs counting references: with the counting on, atomic
+    # increments took two thirds of the time of a narrow row.
+    "_nrt": False,
+}
 
 
 def kernel(function: F) -> F:
@@ -67,14 +78,9 @@ def _compile(function: F, *, inline: bool) -> F:
 
     compiled = njit(  # type: ignore[call-overload]
         cache=True,
-        nogil=True,
-        error_model="numpy",
         forceinline=inline,
-        no_cfunc_wrapper=True,
         no_cpython_wrapper=inline,
-        # Kernels never allocate, so nothing needs counting references: with the counting on,
-        # atomic increments took two thirds of the time of a narrow row.
-        _nrt=False,
+        **CPU_OPTIONS,
     )(function)
     if hasattr(compiled, "_cache"):  # not so when numba is switched off for debugging
         _stamp_cache(compiled._cache)
@@ -102,28 +108,51 @@ def machine_code(compiled: F, *arguments: object) -> F:
     return compiled.compile(tuple(map(typeof, arguments)))  # type: ignore[no-any-return]
 
 
-def overload_for_target(function: Callable[..., Any]) -> Callable[[F], F]:
-    """``numba.extending.overload`` for the target; the simulator runs ``function`` itself."""
+def overload_for_target(function: Callable[..., Any], *, inline: bool) -> Callable[[F], F]:
+    """``numba.extending.overload`` for the target, with the options of ``leaf`` or ``kernel``.
+
+    The simulator and switched-off numba run ``function`` itself.
+    """
     if not FOR_CUDA:
         from numba.extending import overload
 
-        return overload(function)  # type: ignore[no-any-return, no-untyped-call]
+        options = {**CPU_OPTIONS, "forceinline": inline}
+        return overload(function, jit_options=options, strict=False)  # type: ignore[no-any-return, no-untyped-call]
     from numba.core import config
 
     if config.ENABLE_CUDASIM:
         return lambda choose: choose
     from numba.cuda.extending import overload as cuda_overload
 
-    return cuda_overload(function)  # type: ignore[no-any-return, no-untyped-call]
+    return cuda_overload(function, jit_options={"forceinline": True}, strict=False)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def _stamp_cache(cache: Any) -> None:
+    """Renew a cache with every edit, and keep classes from outside the package out of it.
+
+    An index that names a class which another process cannot import cannot be read at all there.
+    """
     from numba.core.caching import IndexDataCacheFile
 
+    save = cache.save_overload
+
+    def save_own(signature: Any, data: Any) -> None:
+        if all(map(_is_own, signature)):
+            save(signature, data)
+
+    cache.save_overload = save_own
     name = f"{cache._impl.filename_base}-{SOURCE_STAMP[:12]}"
     cache._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
         cache._cache_path, name, SOURCE_STAMP
     )
+
+
+def _is_own(kind: Any) -> bool:
+    """Whether a numba type names only classes of this package."""
+    found = getattr(kind, "instance_class", None)
+    if found is not None and not found.__module__.startswith(f"{CPU_PACKAGE}."):
+        return False
+    return all(map(_is_own, getattr(kind, "types", ())))
 
 
 def load_cuda_kernels() -> ModuleType:
@@ -141,3 +170,36 @@ def load_cuda_kernels() -> ModuleType:
             name = ".".join(path.relative_to(FOLDER).with_suffix("").parts)
             importlib.import_module(f"{CUDA_PACKAGE}.{name}")
     return sys.modules[CUDA_PACKAGE]
+
+
+def cuda_twin(name: str) -> ModuleType:
+    """A module with kernels once more, as CUDA device functions: of this package or of any other.
+
+    A module outside the package imports ``advmdp.kernels`` by its name; while its twin is being
+    made that name stands for the CUDA kernels.
+    """
+    load_cuda_kernels()
+    if name.startswith(f"{CPU_PACKAGE}."):
+        return importlib.import_module(CUDA_PACKAGE + name.removeprefix(CPU_PACKAGE))
+    twin = f"{CUDA_PACKAGE}.outside.{name}"
+    if twin not in sys.modules:
+        spec = importlib.util.spec_from_file_location(twin, sys.modules[name].__file__)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[twin] = module
+        kernels = {
+            loaded: sys.modules[CUDA_PACKAGE + loaded.removeprefix(CPU_PACKAGE)]
+            for loaded in list(sys.modules)
+            if loaded == CPU_PACKAGE or loaded.startswith(f"{CPU_PACKAGE}.")
+        }
+        before = {loaded: sys.modules[loaded] for loaded in kernels}
+        try:
+            sys.modules.update(kernels)
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[twin]
+            raise
+        finally:
+            sys.modules.update(before)
+    return sys.modules[twin]

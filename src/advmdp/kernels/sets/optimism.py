@@ -10,11 +10,12 @@ min <p, V> = C - max <p, C - V>, and C - V is not negative, as that maximisation
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..model.empirical import greedy
 from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers
 from ..runtime.targets import kernel, leaf
-from .linear_maximum import Reach, best_row, sort_layer
-from .rows import TransitionSet
+from .linear_maximum import Reach, maximum_over_row, sort_layer
 
 
 @leaf
@@ -34,7 +35,7 @@ def turn_values(graph: Graph, k: int, value: Floats, reach: Reach) -> float:
 @kernel
 def optimistic_response(
     graph: Graph,
-    rows: TransitionSet,
+    rows: Any,
     costs: Floats,
     reach: Reach,
     q: Floats,
@@ -48,6 +49,6 @@ def optimistic_response(
         top = turn_values(graph, k + 1, value, reach)
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                q[r] = costs[r] + top - best_row(graph, r, k, rows, reach)
+                q[r] = costs[r] + top - maximum_over_row(graph, r, k, rows, reach)
             value[x] = greedy(graph, x, q, policy)
     return value[0]

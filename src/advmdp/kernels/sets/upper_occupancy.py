@@ -1,4 +1,4 @@
-"""Upper occupancy bounds: COMP-UOB with an exact greedy step (``greedy``).
+"""Upper occupancy bounds: COMP-UOB with an exact linear maximum (``linear_maximum``).
 
 f(y) = the largest probability, over all transitions in the set, of reaching the target x from y
 under the policy.  Backwards from the target's layer (Eq. DP),
@@ -9,12 +9,19 @@ under the policy.  Backwards from the target's layer (Eq. DP),
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers
 from ..model.log_storage import linear
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
-from .linear_maximum import Reach, best_printed_row, best_row, chance_of_one, sort_layer
-from .rows import TransitionSet
+from .linear_maximum import (
+    Reach,
+    largest_probability_of,
+    maximum_over_row,
+    printed_maximum_over_row,
+    sort_layer,
+)
 
 
 @leaf
@@ -25,7 +32,7 @@ def reach_by_row(
     back: int,
     target: int,
     policy: Floats,
-    rows: TransitionSet,
+    rows: Any,
     reach: Reach,
     printed: bool,
 ) -> float:
@@ -34,23 +41,23 @@ def reach_by_row(
     if not (weight > 0.0):
         return 0.0
     if printed:
-        return weight * best_printed_row(graph, r, here, rows, reach)
+        return weight * printed_maximum_over_row(graph, r, here, rows, reach)
     if back == 0:
-        return weight * chance_of_one(graph, r, target, rows)
-    return weight * best_row(graph, r, here, rows, reach)
+        return weight * largest_probability_of(graph, r, target, rows)
+    return weight * maximum_over_row(graph, r, here, rows, reach)
 
 
 @kernel
-def largest_reach(
+def largest_state_occupancy(
     graph: Graph,
     target: int,
     k: int,
     policy: Floats,
-    rows: TransitionSet,
+    rows: Any,
     reach: Reach,
     printed: bool,
 ) -> float:
-    """max over the set of q(target), for a state of layer k (``printed``: see printed_ball)."""
+    """max over the set of q(target), for a state of layer k (``printed``: see ``shift_ball_as_printed``)."""
     if k == 0:
         return 1.0
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
@@ -81,12 +88,10 @@ def largest_reach(
 
 
 @kernel
-def upper_occupancies(
-    graph: Graph, policy: Floats, rows: TransitionSet, reach: Reach, out: Floats
-) -> None:
+def upper_occupancies(graph: Graph, policy: Floats, rows: Any, reach: Reach, out: Floats) -> None:
     """u(x, a) for every pair."""
     for k in range(n_layers(graph)):
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            bound = largest_reach(graph, x, k, policy, rows, reach, False)
+            bound = largest_state_occupancy(graph, x, k, policy, rows, reach, False)
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 out[r] = linear(policy[r]) * bound

@@ -10,25 +10,27 @@ from __future__ import annotations
 import math
 
 from ...model.graph import Graph, layer_begin, layer_of, n_layers, position_of, row_begin, row_size
+from ...model.measure import Measure
 from ...runtime.indices import int64
 from ...runtime.targets import leaf
 from ...runtime.threads import barrier, shared
-from ..dual import IMPLICIT, Dual, Measure
+from ...sets.held import is_scaled
+from ..dual import Dual
 from .blocks import EMPTY, RIDGE, Blocks, has_second_group, is_explicit, prepare_row
 
 
 @leaf
 def add_second_part(r: int, e: int, other: int, dual: Dual, value: float) -> float:
     """``value`` and what the second group of a ball row adds to it."""
-    if dual.group[e] != 2:
+    if dual.held.group[e] != 2:
         return value
-    m = dual.row_mass[r]
-    root = 1.0 / math.sqrt(dual.group_mass[2 * r + 1])
-    pull = m * (dual.work[e] * root)
+    m = dual.flows.row_mass[r]
+    root = 1.0 / math.sqrt(dual.held.group_mass[2 * r + 1])
+    pull = m * (dual.held.work[e] * root)
     if e == other and pull > 0.0:
-        value += m * dual.work[e]
-    if dual.group[other] == 2:
-        value -= pull * (dual.work[other] * root)
+        value += m * dual.held.work[e]
+    if dual.held.group[other] == 2:
+        value -= pull * (dual.held.work[other] * root)
     return value
 
 
@@ -36,9 +38,9 @@ def add_second_part(r: int, e: int, other: int, dual: Dual, value: float) -> flo
 def diagonal_entry(graph: Graph, x: int, z: int, dual: Dual) -> float:
     """D(x, z) for two states of one layer, z <= x."""
     k = layer_of(graph, x)
-    value = -(dual.inflow[x] * dual.inflow[z])
+    value = -(dual.flows.inflow[x] * dual.flows.inflow[z])
     if z == x:
-        value += dual.free_inflow[x]
+        value += dual.flows.free_inflow[x]
     rows_end = layer_begin(graph, k) * graph.n_actions
     for r in range(layer_begin(graph, k - 1) * graph.n_actions, rows_end):
         if not is_explicit(dual, r):
@@ -49,17 +51,17 @@ def diagonal_entry(graph: Graph, x: int, z: int, dual: Dual) -> float:
             continue
         e = row_begin(graph, r) + j
         other = row_begin(graph, r) + i
-        weight = dual.row_mass[r] * dual.work[e]
-        pull = dual.row_mass[r] * dual.together[e]
+        weight = dual.flows.row_mass[r] * dual.held.work[e]
+        pull = dual.flows.row_mass[r] * dual.together[e]
         if z == x and pull > 0.0:
             value += weight
-        value += weight * dual.work[other] - pull * dual.together[other]
+        value += weight * dual.held.work[other] - pull * dual.together[other]
         if has_second_group(dual, r):
             value = add_second_part(r, e, other, dual, value)
-    value -= dual.mobile[x] * dual.mobile[z]
+    value -= dual.flows.mobile[x] * dual.flows.mobile[z]
     if z == x:
-        flow = dual.outflow[x] + dual.inflow[x]
-        value += dual.mobile[x] + RIDGE * flow
+        flow = dual.flows.outflow[x] + dual.flows.inflow[x]
+        value += dual.flows.mobile[x] + RIDGE * flow
         if flow < EMPTY:
             value += 1.0
     return value
@@ -68,25 +70,25 @@ def diagonal_entry(graph: Graph, x: int, z: int, dual: Dual) -> float:
 @leaf
 def coupling_entry(graph: Graph, x: int, y: int, measure: Measure, dual: Dual) -> float:
     """C(x, y) for a state and one of the next layer."""
-    value = dual.mobile[x] * dual.inflow[y]
-    if dual.lift[x] > 0.0:
+    value = dual.flows.mobile[x] * dual.flows.inflow[y]
+    if dual.flows.lift[x] > 0.0:
         return value
-    pool = dual.pool
-    if row_size(pool.lines, x) > 0:
-        e = row_begin(pool.lines, x) + y - int64(pool.lines.first[x])
-        value -= pool.lead[x] * pool.table[e] * dual.tilt[y]
-    if pool.others[x] == 0:
+    merged = dual.merged
+    if row_size(merged.lines, x) > 0:
+        e = row_begin(merged.lines, x) + y - int64(merged.lines.first[x])
+        value -= merged.lead[x] * merged.table[e] * dual.tilt[y]
+    if merged.others[x] == 0:
         return value
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
         j = position_of(graph, r, y)
         if j < 0:
             continue
         e = row_begin(graph, r) + j
-        if dual.holding[r] == IMPLICIT:
+        if is_scaled(dual.held, r):
             p = max(measure.chance[e], 0.0)
-            value -= dual.tilt[y] * (dual.row_mass[r] * dual.scale[r] * p)
+            value -= dual.tilt[y] * (dual.flows.row_mass[r] * dual.held.scale[r] * p)
         elif is_explicit(dual, r):
-            value -= dual.work[e] * dual.row_mass[r]
+            value -= dual.held.work[e] * dual.flows.row_mass[r]
     return value
 
 

@@ -32,9 +32,12 @@ from ...model.graph import (
     row_size,
     successor_of,
 )
+from ...model.measure import Measure
 from ...runtime.indices import int64, place
+from ...runtime.storage import Common, Scratch
 from ...runtime.targets import kernel, leaf
-from ..dual import IMPLICIT, POOLED, WRITTEN, Dual, Measure
+from ...sets.held import is_merged, is_scaled, is_written
+from ..dual import Dual
 
 RIDGE = 1e-11
 EMPTY = 1e-290  # a state with less flow than this takes no part
@@ -43,13 +46,13 @@ EMPTY = 1e-290  # a state with less flow than this takes no part
 class Blocks(NamedTuple):
     """The Hessian of narrow layers; empty for wide ones."""
 
-    entries: Floats  # D[1], C[1], D[2], C[2], ...
-    diagonal_at: Index  # (L,) where D[k] begins
-    coupling_at: Index  # (L,) where C[k] begins
-    slot_row: Index  # of each entry the state of its line
-    slot_column: Index  # and that of its column
-    pull: Floats  # (S,) scratch: the column that is being eliminated
-    original: Floats  # (S,) scratch: pivots before their block was touched
+    entries: Scratch[Floats]  # D[1], C[1], D[2], C[2], ...
+    diagonal_at: Common[Index]  # (L,) where D[k] begins
+    coupling_at: Common[Index]  # (L,) where C[k] begins
+    slot_row: Common[Index]  # of each entry the state of its line
+    slot_column: Common[Index]  # and that of its column
+    pull: Scratch[Floats]  # (S,) scratch: the column that is being eliminated
+    original: Scratch[Floats]  # (S,) scratch: pivots before their block was touched
 
 
 @leaf
@@ -60,15 +63,15 @@ def prepare_row(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
     """
     begin = row_begin(graph, r)
     size = row_size(graph, r)
-    if dual.holding[r] == WRITTEN:
-        mass = dual.group_mass[2 * r]
+    if is_written(dual.held, r):
+        mass = dual.held.group_mass[2 * r]
         root = 1.0 / math.sqrt(mass) if mass > 0.0 else 0.0
         for j in range(size):
-            in_group = dual.group[begin + j] == 1
-            dual.together[begin + j] = dual.work[begin + j] * root if in_group else 0.0
+            in_group = dual.held.group[begin + j] == 1
+            dual.together[begin + j] = dual.held.work[begin + j] * root if in_group else 0.0
     else:
         for j in range(size):
-            dual.work[begin + j] = max(measure.chance[begin + j], 0.0)
+            dual.held.work[begin + j] = max(measure.chance[begin + j], 0.0)
             dual.together[begin + j] = 0.0
 
 
@@ -78,18 +81,18 @@ def add_second_group(
 ) -> None:
     """The entries of a ball that have come down move together as well."""
     begin = row_begin(graph, r)
-    if dual.group[begin + position] != 2:
+    if dual.held.group[begin + position] != 2:
         return
-    root = 1.0 / math.sqrt(dual.group_mass[2 * r + 1])
+    root = 1.0 / math.sqrt(dual.held.group_mass[2 * r + 1])
     y = successor_of(graph, r, position) - there
-    m = dual.row_mass[r]
-    pull = m * (dual.work[begin + position] * root)
+    m = dual.flows.row_mass[r]
+    pull = m * (dual.held.work[begin + position] * root)
     if pull > 0.0:
-        diagonal[line + y] += m * dual.work[begin + position]
+        diagonal[line + y] += m * dual.held.work[begin + position]
     for i in range(position + 1):
-        if dual.group[begin + i] == 2:
+        if dual.held.group[begin + i] == 2:
             z = successor_of(graph, r, i) - there
-            diagonal[line + z] -= pull * (dual.work[begin + i] * root)
+            diagonal[line + z] -= pull * (dual.held.work[begin + i] * root)
 
 
 @leaf
@@ -101,34 +104,36 @@ def add_row_curvature(
     With p_g the entries of group g:  m p p^T + sum over g of m (diag(p_g) - p_g p_g^T / |p_g|).
     """
     begin = place(row_begin(graph, r))
-    m = dual.row_mass[r]
-    weight = m * dual.work[begin + position]
+    m = dual.flows.row_mass[r]
+    weight = m * dual.held.work[begin + position]
     pull = m * dual.together[begin + position]
     if is_scattered(graph, r):
         if pull > 0.0:
             diagonal[line + successor_of(graph, r, position) - there] += weight
         for i in range(position + 1):
             z = successor_of(graph, r, i) - there
-            diagonal[line + z] += weight * dual.work[begin + i] - pull * dual.together[begin + i]
+            diagonal[line + z] += (
+                weight * dual.held.work[begin + i] - pull * dual.together[begin + i]
+            )
     else:
         target = place(line + int64(graph.first[r]) - there)
         if pull > 0.0:
             diagonal[target + position] += weight
         for i in range(position + 1):
-            part = weight * dual.work[begin + i] - pull * dual.together[begin + i]
+            part = weight * dual.held.work[begin + i] - pull * dual.together[begin + i]
             diagonal[target + i] += part
 
 
 @leaf
 def has_second_group(dual: Dual, r: int) -> bool:
-    return bool(dual.group_mass[2 * r + 1] > 0.0) and dual.holding[r] == WRITTEN
+    return bool(dual.held.group_mass[2 * r + 1] > 0.0) and is_written(dual.held, r)
 
 
 @leaf
 def is_explicit(dual: Dual, r: int) -> bool:
     """Whether a row has a curvature of its own."""
-    is_free = dual.holding[r] == IMPLICIT or dual.holding[r] == POOLED
-    return not is_free and bool(dual.row_mass[r] > 0.0)
+    is_free = is_scaled(dual.held, r) or is_merged(dual.held, r)
+    return not is_free and bool(dual.flows.row_mass[r] > 0.0)
 
 
 @leaf
@@ -145,8 +150,8 @@ def begin_diagonal(graph: Graph, x: int, k: int, dual: Dual, blocks: Blocks) -> 
     here = place(layer_begin(graph, k))
     line = line_of(graph, x, k, blocks)
     for j in range(x - here + 1):
-        blocks.entries[line + j] = -(dual.inflow[x] * dual.inflow[here + j])
-    blocks.entries[line + x - here] += dual.free_inflow[x]
+        blocks.entries[line + j] = -(dual.flows.inflow[x] * dual.flows.inflow[here + j])
+    blocks.entries[line + x - here] += dual.flows.free_inflow[x]
 
 
 @leaf
@@ -155,9 +160,9 @@ def end_diagonal(graph: Graph, x: int, k: int, dual: Dual, blocks: Blocks) -> No
     here = place(layer_begin(graph, k))
     line = line_of(graph, x, k, blocks)
     for j in range(x - here + 1):
-        blocks.entries[line + j] -= dual.mobile[x] * dual.mobile[here + j]
-    flow = dual.outflow[x] + dual.inflow[x]
-    blocks.entries[line + x - here] += dual.mobile[x] + RIDGE * flow
+        blocks.entries[line + j] -= dual.flows.mobile[x] * dual.flows.mobile[here + j]
+    flow = dual.flows.outflow[x] + dual.flows.inflow[x]
+    blocks.entries[line + x - here] += dual.flows.mobile[x] + RIDGE * flow
     if flow < EMPTY:
         blocks.entries[line + x - here] += 1.0
 
@@ -188,24 +193,24 @@ def fill_coupling(
     coupling = blocks.entries
     line = place(int64(blocks.coupling_at[k]) + (x - layer_begin(graph, k)) * width)
     for j in range(width):
-        coupling[line + j] = dual.mobile[x] * dual.inflow[there + j]
-    if dual.lift[x] > 0.0:
+        coupling[line + j] = dual.flows.mobile[x] * dual.flows.inflow[there + j]
+    if dual.flows.lift[x] > 0.0:
         return  # held up by a floor: its flow does not react to its own beta
-    pooled = place(row_begin(dual.pool.lines, x))
-    for j in range(row_size(dual.pool.lines, x)):
-        flow = dual.pool.lead[x] * dual.pool.table[pooled + j] * dual.tilt[there + j]
+    pooled = place(row_begin(dual.merged.lines, x))
+    for j in range(row_size(dual.merged.lines, x)):
+        flow = dual.merged.lead[x] * dual.merged.table[pooled + j] * dual.tilt[there + j]
         coupling[line + j] -= flow
-    if dual.pool.others[x] == 0:
+    if dual.merged.others[x] == 0:
         return
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-        if dual.holding[r] == IMPLICIT:
+        if is_scaled(dual.held, r):
             for j in range(row_size(graph, r)):  # one that could have been pooled: sparse layouts
                 y = successor_of(graph, r, j)
                 p = max(measure.chance[row_begin(graph, r) + j], 0.0)
-                flow = dual.tilt[y] * (dual.row_mass[r] * dual.scale[r] * p)
+                flow = dual.tilt[y] * (dual.flows.row_mass[r] * dual.held.scale[r] * p)
                 coupling[line + y - there] -= flow
         elif is_explicit(dual, r):
-            subtract_row(graph, r, dual.work, dual.row_mass[r], coupling, line - there)
+            subtract_row(graph, r, dual.held.work, dual.flows.row_mass[r], coupling, line - there)
 
 
 @leaf

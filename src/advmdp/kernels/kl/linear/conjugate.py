@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers
+from ...model.measure import Measure
 from ...runtime.passes import inner
+from ...runtime.storage import Scratch
 from ...runtime.targets import kernel
-from ..dual import Dual, Measure
+from ..dual import Dual
 from .curvature import curvature_times
 
 EMPTY = 1e-290  # a state with less flow than this takes no part
@@ -22,23 +24,23 @@ EMPTY = 1e-290  # a state with less flow than this takes no part
 class Vectors(NamedTuple):
     """State vectors of the solvers."""
 
-    gradient: Floats
-    direction: Floats
-    base: Floats  # beta before the line search
-    residual: Floats
-    search: Floats
-    product: Floats
-    easing: Floats  # the preconditioner: one over the flow through each state
-    tilted: Floats
-    sums: Floats
+    gradient: Scratch[Floats]
+    direction: Scratch[Floats]
+    base: Scratch[Floats]  # beta before the line search
+    residual: Scratch[Floats]
+    search: Scratch[Floats]
+    product: Scratch[Floats]
+    preconditioner: Scratch[Floats]  # one over the flow through each state
+    tilted: Scratch[Floats]
+    sums: Scratch[Floats]
 
 
 @kernel
-def preconditioned_norm(easing: Floats, residual: Floats) -> float:
+def preconditioned_norm(preconditioner: Floats, residual: Floats) -> float:
     """residual^T D^{-1} residual."""
     total = 0.0
     for x in range(residual.shape[0]):
-        total += residual[x] * (easing[x] * residual[x])
+        total += residual[x] * (preconditioner[x] * residual[x])
     return total
 
 
@@ -50,10 +52,10 @@ def remove_gauge(graph: Graph, dual: Dual, residual: Floats) -> None:
         flow = 0.0
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             total += residual[x]
-            flow += dual.inflow[x] + dual.outflow[x]
+            flow += dual.flows.inflow[x] + dual.flows.outflow[x]
         share = total / flow
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            residual[x] -= share * (dual.inflow[x] + dual.outflow[x])
+            residual[x] -= share * (dual.flows.inflow[x] + dual.flows.outflow[x])
 
 
 @kernel
@@ -73,12 +75,12 @@ def conjugate_direction(
     remove_gauge(graph, dual, vectors.residual)
     widest = EMPTY
     for x in range(n):
-        flow = dual.inflow[x] + dual.outflow[x]
+        flow = dual.flows.inflow[x] + dual.flows.outflow[x]
         if 0 < x < n - 1:
             widest = max(widest, flow)
-        vectors.easing[x] = 1.0 / flow if flow > EMPTY else 0.0
-        vectors.search[x] = vectors.easing[x] * vectors.residual[x]
-    square = preconditioned_norm(vectors.easing, vectors.residual)
+        vectors.preconditioner[x] = 1.0 / flow if flow > EMPTY else 0.0
+        vectors.search[x] = vectors.preconditioner[x] * vectors.residual[x]
+    square = preconditioned_norm(vectors.preconditioner, vectors.residual)
     target = max(square * min(16.0 * square, 0.01), floor * floor / widest)
     for step in range(max_steps):
         if not (square > target):
@@ -97,9 +99,9 @@ def conjugate_direction(
         # the first and the last layer carry no variable
         vectors.residual[0] = 0.0
         vectors.residual[n - 1] = 0.0
-        square = preconditioned_norm(vectors.easing, vectors.residual)
+        square = preconditioned_norm(vectors.preconditioner, vectors.residual)
         keep = square / before
         for x in range(n):
-            again = vectors.easing[x] * vectors.residual[x]
+            again = vectors.preconditioner[x] * vectors.residual[x]
             vectors.search[x] = again + keep * vectors.search[x]
     return max_steps

@@ -17,10 +17,12 @@ from ...model.graph import (
     row_size,
     successor_of,
 )
+from ...model.measure import Measure
 from ...runtime.indices import int64
 from ...runtime.passes import group_sums, inner
 from ...runtime.targets import kernel, leaf
-from ..dual import IMPLICIT, POOLED, WRITTEN, Dual, Measure
+from ...sets.held import is_merged, is_scaled, is_written
+from ..dual import Dual
 from ..merged_rows import line_dot_and_add
 
 
@@ -40,28 +42,32 @@ def written_row_times(
     size = row_size(graph, r)
     near = int64(graph.first[r])
     if is_scattered(graph, r):
-        gather(graph, r, vector, dual.near)
-        dot, one, two = group_sums(dual.work, begin, dual.near, 0, dual.group, begin, size)
+        gather(graph, r, vector, dual.held.near)
+        dot, one, two = group_sums(
+            dual.held.work, begin, dual.held.near, 0, dual.held.group, begin, size
+        )
     else:
-        dot, one, two = group_sums(dual.work, begin, vector, near, dual.group, begin, size)
+        dot, one, two = group_sums(
+            dual.held.work, begin, vector, near, dual.held.group, begin, size
+        )
     if one != 0.0:
-        one /= dual.group_mass[2 * r]
+        one /= dual.held.group_mass[2 * r]
     if two != 0.0:
-        two /= dual.group_mass[2 * r + 1]
-    m = dual.row_mass[r]
+        two /= dual.held.group_mass[2 * r + 1]
+    m = dual.flows.row_mass[r]
     excess = dot - here
     if is_scattered(graph, r):
         for j in range(size):
-            part = excess + own_part(dual.group[begin + j], dual.near[j], one, two)
-            out[successor_of(graph, r, j)] += m * dual.work[begin + j] * part
-    elif dual.group_mass[2 * r + 1] > 0.0:
+            part = excess + own_part(dual.held.group[begin + j], dual.held.near[j], one, two)
+            out[successor_of(graph, r, j)] += m * dual.held.work[begin + j] * part
+    elif dual.held.group_mass[2 * r + 1] > 0.0:
         for j in range(size):
-            part = excess + own_part(dual.group[begin + j], vector[near + j], one, two)
-            out[near + j] += m * dual.work[begin + j] * part
+            part = excess + own_part(dual.held.group[begin + j], vector[near + j], one, two)
+            out[near + j] += m * dual.held.work[begin + j] * part
     else:  # the rows of a box have one group
         for j in range(size):
-            own = vector[near + j] - one if dual.group[begin + j] > 0 else 0.0
-            out[near + j] += m * dual.work[begin + j] * (excess + own)
+            own = vector[near + j] - one if dual.held.group[begin + j] > 0 else 0.0
+            out[near + j] += m * dual.held.work[begin + j] * (excess + own)
     return m * excess
 
 
@@ -75,7 +81,7 @@ def curvature_times(
     rows' own curvature.  For an implicit row the two collapse to  m p(x') (v(x') - v(x) - mean d):
     one pass over p~, and one over a line for all pooled rows of a state.
     """
-    pool = dual.pool
+    merged = dual.merged
     for x in range(v.shape[0]):
         out[x] = 0.0
         sums[x] = 0.0
@@ -83,26 +89,26 @@ def curvature_times(
     for k in range(n_layers(graph)):
         begin = layer_begin(graph, k)
         end = layer_end(graph, k)  # where the next layer begins
-        mean = inner(dual.inflow, end, v, end, layer_end(graph, k + 1) - end)
-        mean -= inner(dual.mobile, begin, v, begin, end - begin)
+        mean = inner(dual.flows.inflow, end, v, end, layer_end(graph, k + 1) - end)
+        mean -= inner(dual.flows.mobile, begin, v, begin, end - begin)
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            moves = dual.lift[x] == 0.0  # a state held up by a floor ignores its own beta
+            moves = dual.flows.lift[x] == 0.0  # a state held up by a floor ignores its own beta
             here = mean + (v[x] if moves else 0.0)
-            lead = pool.lead[x]
-            dot = line_dot_and_add(pool, x, tilted, lead * here, sums)
+            lead = merged.lead[x]
+            dot = line_dot_and_add(merged, x, tilted, lead * here, sums)
             if moves:
-                out[x] -= lead * dot - pool.mass[x] * here
-            if pool.others[x] == 0:
+                out[x] -= lead * dot - merged.mass[x] * here
+            if merged.others[x] == 0:
                 continue
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                if dual.holding[r] == POOLED:
+                if is_merged(dual.held, r):
                     continue
-                m = dual.row_mass[r]
-                if dual.holding[r] == IMPLICIT:
-                    factor = m * dual.scale[r]
+                m = dual.flows.row_mass[r]
+                if is_scaled(dual.held, r):
+                    factor = m * dual.held.scale[r]
                     dot = row_dot_and_add(graph, r, measure.chance, tilted, factor * here, sums)
                     pull = factor * dot - m * here
-                elif dual.holding[r] == WRITTEN:
+                elif is_written(dual.held, r):
                     pull = written_row_times(graph, r, dual, v, here, out)
                 else:
                     pull = m * (row_dot(graph, r, measure.chance, v) - here)
@@ -110,4 +116,4 @@ def curvature_times(
                 if moves:
                     out[x] -= pull
         for x in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
-            out[x] += dual.free_inflow[x] * v[x] - dual.tilt[x] * sums[x]
+            out[x] += dual.flows.free_inflow[x] * v[x] - dual.tilt[x] * sums[x]

@@ -26,7 +26,7 @@ KIND = "learner"
 VERSION = 1  # of what is described above; how it is written is the archive's affair
 
 
-class Kept:
+class Saveable:
     """Remembers the arguments it is made with, and can be saved.
 
     Every built-in learner derives from it, and so can a learner of your own that has a layout,
@@ -68,7 +68,7 @@ class Kept:
         write_archive(path, KIND, *contents(self))
 
 
-def contents(learner: Kept) -> tuple[dict[str, JSON], Saved]:
+def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
     """Header and arrays of a learner's file."""
     layout = learner.layout
     arrays = {f"state.{name}": array for name, array in learner.state().items()}
@@ -90,7 +90,7 @@ def contents(learner: Kept) -> tuple[dict[str, JSON], Saved]:
     }, arrays
 
 
-def _arguments(learner: Kept) -> dict[str, Any]:
+def _arguments(learner: Saveable) -> dict[str, Any]:
     """The arguments of the constructor by their names."""
     positional, named = learner._made_with
     signature = inspect.signature(type(learner))
@@ -121,7 +121,7 @@ def _plain(name: str, value: Any) -> JSON:
     if isinstance(value, np.random.SeedSequence):
         parts = {"entropy": value.entropy, "spawn_key": value.spawn_key}
         return {"seed": {**parts, "pool_size": value.pool_size}}  # type: ignore[dict-item]
-    if isinstance(value, type) and issubclass(value, Kept):
+    if isinstance(value, type) and issubclass(value, Saveable):
         return {"class": value.__name__}
     raise InvalidInput(
         f"save: the argument {name} is a {type(value).__name__}; only numbers, text, seeds, "

@@ -57,7 +57,7 @@ class NGS2010(BanditLearner):
     reconstructed from the second moment above, and gamma is 0 by default because non-negative
     losses, unlike rewards, need no forced exploration in expectation.
 
-    >>> from advmdp.learners.base import Trajectory
+    >>> from advmdp.learners.feedback import Trajectory
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
     >>> P = [np.array([[[0.8, 0.2], [0.2, 0.8]]]), np.ones((2, 2, 1))]
     >>> learner = NGS2010(layout, P, n_episodes=100)
@@ -71,8 +71,6 @@ class NGS2010(BanditLearner):
     COLT 2010.
     """
 
-    scratch = ("rate", "chance", "value", "mass", "estimate")
-
     def __init__(
         self,
         layout: Layout,
@@ -83,7 +81,7 @@ class NGS2010(BanditLearner):
         eta_scale: float = 1.0,
     ) -> None:
         self.n_episodes = checked_horizon(n_episodes)
-        chance = KnownTransition(layout, transitions).rows.lower
+        chance = KnownTransition(layout, transitions).rows.transition
         self.alpha = _checked_share(_reach(layout, chance) if alpha is None else alpha, "alpha")
         if self.alpha == 0.0:
             raise InvalidInput("alpha: must be positive; leave it out for the default")

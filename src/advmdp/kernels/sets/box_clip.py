@@ -1,49 +1,19 @@
-"""Row oracles: what a projection asks of the confidence set of one row.
+"""Clipping a row to its box: the scalar equation  sum of clip(c w, lower, upper) = 1  in c.
 
-For a row (x, a) with current transition p~ and a tilt beta on the successors, each oracle finds
-
-    p_beta = argmax over p in the row's set of  <p, beta> - KL(p || p~),     gain = that maximum,
-
-the inner problem left when the multipliers mu of the paper's dual (appendix, "Updating Occupancy
-Measure") are eliminated in closed form.  With  w = p~ e^beta  (up to a common factor ``e^shift``)
-they write p_beta, and ``group`` says which entries move together: in group g the derivative is
-d p / d beta = diag(p_g) - p_g p_g^T / (mass of g),  in group 0 it is 0.  This file has the box, the
-paper's set; ``ball.py`` has the L1 ball, ``careful.py`` both in logarithms.
+It is monotone and piecewise linear in c.  On the fast path safeguarded Newton steps solve it; in
+the log domain bisection on ln c does, which can neither overflow nor stall.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..model.graph import Floats
+from ..model.row_status import Marks
 from ..runtime.indices import place
 from ..runtime.targets import kernel, leaf
 from .box_passes import clip_bend, clip_sum
-
-Marks = NDArray[np.uint8]
-
-SIMPLEX = 0  # every distribution over the successors
-BOX = 1  # lower <= p <= upper, the paper's confidence set, Eq. (confidence_set)
-BALL = 2  # |p - centre|_1 <= width, the supplement's set
-FIXED = 3  # p is what it is: a known transition
-
-ROUNDING = 2e-15  # of a row sum
-MAX_PASSES = 200
-
-
-class TransitionSet(NamedTuple):
-    """A product of row sets."""
-
-    kind: Marks  # (R,)
-    lower: Floats  # (E,) lower bound of a box row; centre of a ball row; a fixed row itself
-    upper: Floats  # (E,) upper bound of a box row; empty when there are only balls
-    width: Floats  # (R,) radius of a ball row; empty when there are only boxes
-    slack: Floats  # (R,) 1 - sum of lower of a box row; the least probability in a ball row
-    least: float = 0.0  # floor under the occupancy of every state (kernels/kl/state_floor)
+from .log_domain import HALVINGS, MAX_PASSES, ROW_SUM_ROUNDING, spread
 
 
 @kernel
@@ -53,7 +23,8 @@ def next_kink(
     chance: Floats,
     vector: Floats,
     first: int,
-    rows: TransitionSet,
+    lower: Floats,
+    upper: Floats,
     c: float,
     up: bool,
 ) -> float:
@@ -63,10 +34,10 @@ def next_kink(
     kink = math.inf if up else 0.0
     for j in range(size):
         w = max(chance[begin + j], 0.0) * vector[first + j]
-        if up and c * w < rows.lower[begin + j]:
-            kink = min(kink, rows.lower[begin + j] / w)
-        elif not up and c * w > rows.upper[begin + j]:
-            kink = max(kink, rows.upper[begin + j] / w)
+        if up and c * w < lower[begin + j]:
+            kink = min(kink, lower[begin + j] / w)
+        elif not up and c * w > upper[begin + j]:
+            kink = max(kink, upper[begin + j] / w)
     return kink
 
 
@@ -77,7 +48,8 @@ def solve_box(
     chance: Floats,
     vector: Floats,
     first: int,
-    rows: TransitionSet,
+    lower: Floats,
+    upper: Floats,
     start: float,
     out: Floats,
     group: Marks,
@@ -89,15 +61,13 @@ def solve_box(
     kink instead.  Returns c, the mass of the free entries, and what ``clip_bend`` says of the
     clipped ones.
     """
-    lower = rows.lower
-    upper = rows.upper
     c = start
     below = 0.0
     above = math.inf
     total, slope = clip_sum(chance, begin, vector, first, lower, begin, upper, begin, size, c)
     for _ in range(MAX_PASSES):
         missing = 1.0 - total
-        settled = abs(missing) <= ROUNDING
+        settled = abs(missing) <= ROW_SUM_ROUNDING
         if not settled:
             if missing > 0.0:
                 below = c
@@ -107,7 +77,7 @@ def solve_box(
             if not (below < following < above):
                 # just beyond the kink, where the entry that comes free gives a slope
                 up = missing > 0.0
-                kink = next_kink(begin, size, chance, vector, first, rows, c, up)
+                kink = next_kink(begin, size, chance, vector, first, lower, upper, c, up)
                 following = kink * (1.0 + 1e-12) if up else kink * (1.0 - 1e-12)
             if not (below < following < above):
                 following = 0.5 * (below + above)
@@ -133,6 +103,51 @@ def solve_box(
             size,
             c,
         )
-        if settled or abs(1.0 - total) <= ROUNDING:
+        if settled or abs(1.0 - total) <= ROW_SUM_ROUNDING:
             return c, c * slope, bend, far
     return math.inf, 0.0, 0.0, 0.0
+
+
+@kernel
+def clip_in_logs(
+    begin: int, size: int, work: Floats, group: Marks, lower: Floats, upper: Floats
+) -> tuple[float, float]:
+    """Clip to the box; return the logarithm of the scale and the free mass."""
+    low, high = spread(begin, size, work)
+    below = -high - 800.0
+    above = -low + 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (below + above)
+        total = 0.0
+        for j in range(size):
+            e = begin + j
+            value = math.exp(min(work[e] + middle, 1.0))
+            total += min(max(value, lower[e]), upper[e])
+        if total < 1.0:
+            below = middle
+        else:
+            above = middle
+    log_scale = 0.5 * (below + above)
+    for j in range(size):
+        work[begin + j] = math.exp(min(work[begin + j] + log_scale, 700.0))
+    c = 1.0  # but for the rounding of the exponentials
+    for _ in range(HALVINGS):
+        total = 0.0
+        slope = 0.0
+        for j in range(size):
+            e = begin + j
+            clipped = min(max(c * work[e], lower[e]), upper[e])
+            total += clipped
+            slope += work[e] if c * work[e] == clipped else 0.0
+        missing = 1.0 - total
+        if abs(missing) <= ROW_SUM_ROUNDING or not (0.0 < c + missing / max(slope, 1e-300) < 2.0):
+            break
+        c += missing / slope
+    free = 0.0
+    for j in range(size):
+        e = begin + j
+        value = c * work[e]
+        work[e] = min(max(value, lower[e]), upper[e])
+        group[e] = value == work[e]
+        free += work[e] if group[e] == 1 else 0.0
+    return log_scale + math.log(c), free

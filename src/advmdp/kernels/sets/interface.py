@@ -1,0 +1,159 @@
+"""What every set of transitions answers: the only place where sets are told apart.
+
+A set is a product over rows (x, a) of sets of distributions over the successors.  Its record has
+the fields of ``status`` and arrays of its own, and it registers an implementation of each function
+below (see ``runtime/dispatch``).  A caller asks about BOUND rows only, unless a function says that
+it answers for all; FREE and KNOWN rows are the same in every set.
+
+To add a set: its file in this folder, its line in ``__init__``, its class in ``advmdp.steps``.
+``tests/test_every_set.py`` finds it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.graph import Floats, Graph
+from ..model.visits import Visits
+from ..runtime.dispatch import Borrowed, dispatched
+from ..runtime.targets import leaf
+from .held import UNKNOWN, HeldRows
+
+Order = NDArray[np.int64]
+
+
+# ---------------------------------------------------------------------- linear functions
+
+
+@dispatched("rows")
+def maximise_row(graph: Graph, r: int, rows: Any, value: Floats, order: Order) -> float:
+    """max <p, value> over the row; ``order`` has its successors by descending value >= 0."""
+
+
+@leaf
+def _exact_maximum(graph: Graph, r: int, rows: Any, value: Floats, order: Order) -> float:
+    return maximise_row(graph, r, rows, value, order)  # type: ignore[no-any-return]
+
+
+@dispatched("rows", default=_exact_maximum)
+def maximise_printed(graph: Graph, r: int, rows: Any, value: Floats, order: Order) -> float:
+    """The same for any row, by the procedure that a paper prints, where that is another one."""
+
+
+@dispatched("rows")
+def largest_probability(graph: Graph, r: int, position: int, rows: Any) -> float:
+    """max p(position) over the row: the same for the indicator of one successor."""
+
+
+@dispatched("rows")
+def known_transition(rows: Any) -> Borrowed:
+    """The array over entries in which KNOWN rows stand."""
+
+
+# ---------------------------------------------------------------------- the relative-entropy step
+
+
+@dispatched("rows")
+def solve_row(
+    graph: Graph, r: int, chance: Floats, tilt: Floats, beta: Floats, rows: Any, held: HeldRows
+) -> float:
+    """Solve the row problem (``held``) with tilt = e^beta; e^gain, or -1 if floats cannot hold it.
+
+    A row that no bound touches is left SCALED; otherwise it is WRITTEN.
+    """
+
+
+@dispatched("rows")
+def solve_row_in_logs(
+    graph: Graph, r: int, chance: Floats, beta: Floats, rows: Any, held: HeldRows
+) -> None:
+    """The same in the log domain: always WRITTEN, and nothing overflows.
+
+    ``held.work`` holds ln p~ + beta on entry.
+    """
+
+
+@leaf
+def _never(rows: Any) -> bool:
+    return False
+
+
+@leaf
+def _not_inside(
+    graph: Graph, r: int, chance: Floats, tilt: Floats, rows: Any, held: HeldRows
+) -> bool:
+    return False
+
+
+@leaf
+def _unknown(graph: Graph, r: int, chance: Floats, rows: Any) -> float:
+    return UNKNOWN
+
+
+@leaf
+def _no_guess(
+    graph: Graph, r: int, chance: Floats, rows: Any, held: HeldRows, push: Floats
+) -> None:
+    return
+
+
+@dispatched("rows", default=_never)
+def has_tightness(rows: Any) -> bool:
+    """Whether the set can say how far a row is from its bounds: such rows may be merged."""
+
+
+@dispatched("rows", default=_not_inside)
+def stays_inside(
+    graph: Graph, r: int, chance: Floats, tilt: Floats, rows: Any, held: HeldRows
+) -> bool:
+    """Whether scale p~ tilt lies in the row's set."""
+
+
+@dispatched("rows", default=_unknown)
+def row_tightness(graph: Graph, r: int, chance: Floats, rows: Any) -> float:
+    """At least one over the factor by which the row may move; above one if it is outside."""
+
+
+@dispatched("rows", default=_no_guess)
+def guess_active_bounds(
+    graph: Graph, r: int, chance: Floats, rows: Any, held: HeldRows, push: Floats
+) -> None:
+    """Mark the entries of a resting row that lie on a bound and that beta + push moves beyond."""
+
+
+# ---------------------------------------------------------------------- counters
+
+
+@dispatched("rows")
+def learns_from_counts(rows: Any) -> bool:
+    """Whether the set shrinks as visits are counted."""
+
+
+@dispatched("rows")
+def rebuild_row(graph: Graph, r: int, visits: Visits, log_term: float, rows: Any) -> None:
+    """The confidence set of a row (FREE or BOUND) from its counters."""
+
+
+@dispatched("rows")
+def copy_row(graph: Graph, r: int, rows: Any, target: Any) -> None:
+    """Copy everything about row r from ``rows`` to ``target``."""
+
+
+@dispatched("rows")
+def mean_width(rows: Any) -> float:
+    """How much is left open, over all rows: 1 while anything is possible, 0 when all is known."""
+
+
+@dispatched("rows")
+def contains_row(graph: Graph, r: int, transition: Floats, rows: Any, tolerance: float) -> bool:
+    """Whether row r of ``transition`` lies in the row's set."""
+
+
+@dispatched("rows")
+def log_scale_to_contain(
+    graph: Graph, r: int, transition: Floats, visits: Visits, log_term: float, rows: Any
+) -> float:
+    """The factor on ``log_term`` with which the set of a visited row would just contain it."""

@@ -1,0 +1,108 @@
+"""A known transition: a set of one element.  Every row is KNOWN, or has a single successor."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..model.graph import Floats, Graph, row_begin, row_dot, row_size
+from ..model.row_status import Marks
+from ..model.visits import Visits
+from ..runtime.dispatch import Borrowed
+from ..runtime.storage import Common, Switch
+from ..runtime.targets import leaf
+from . import interface
+from .held import HeldRows
+from .interface import Order
+
+
+class KnownRows(NamedTuple):
+    """P itself."""
+
+    status: Common[Marks]  # (R,)
+    transition: Common[Floats]  # (E,)
+    least_occupancy: Switch[float] = 0.0
+
+
+@interface.maximise_row.register(KnownRows)
+@leaf
+def maximise_known(graph: Graph, r: int, rows: KnownRows, value: Floats, order: Order) -> float:
+    return row_dot(graph, r, rows.transition, value)
+
+
+@interface.largest_probability.register(KnownRows)
+@leaf
+def known_probability(graph: Graph, r: int, position: int, rows: KnownRows) -> float:
+    return rows.transition[row_begin(graph, r) + position]
+
+
+@interface.known_transition.register(KnownRows)
+@leaf
+def transition_itself(rows: KnownRows) -> Borrowed:
+    return Borrowed(rows.transition)
+
+
+@interface.solve_row.register(KnownRows)
+@leaf
+def no_bound_row(
+    graph: Graph,
+    r: int,
+    chance: Floats,
+    tilt: Floats,
+    beta: Floats,
+    rows: KnownRows,
+    held: HeldRows,
+) -> float:
+    """Never asked: no row is BOUND."""
+    return -1.0
+
+
+@interface.solve_row_in_logs.register(KnownRows)
+@leaf
+def no_bound_row_in_logs(
+    graph: Graph, r: int, chance: Floats, beta: Floats, rows: KnownRows, held: HeldRows
+) -> None:
+    """Never asked: no row is BOUND."""
+
+
+@interface.learns_from_counts.register(KnownRows)
+@leaf
+def nothing_to_learn(rows: KnownRows) -> bool:
+    return False
+
+
+@interface.rebuild_row.register(KnownRows)
+@leaf
+def rebuild_nothing(graph: Graph, r: int, visits: Visits, log_term: float, rows: KnownRows) -> None:
+    """What is known does not change."""
+
+
+@interface.copy_row.register(KnownRows)
+@leaf
+def copy_nothing(graph: Graph, r: int, rows: KnownRows, target: KnownRows) -> None:
+    """What is known does not change."""
+
+
+@interface.mean_width.register(KnownRows)
+@leaf
+def no_width(rows: KnownRows) -> float:
+    return 0.0
+
+
+@interface.contains_row.register(KnownRows)
+@leaf
+def is_known_row(
+    graph: Graph, r: int, transition: Floats, rows: KnownRows, tolerance: float
+) -> bool:
+    begin = row_begin(graph, r)
+    for e in range(begin, begin + row_size(graph, r)):
+        if abs(transition[e] - rows.transition[e]) > tolerance:
+            return False
+    return True
+
+
+@interface.log_scale_to_contain.register(KnownRows)
+@leaf
+def no_log_scale(
+    graph: Graph, r: int, transition: Floats, visits: Visits, log_term: float, rows: KnownRows
+) -> float:
+    return 0.0

@@ -1,0 +1,1 @@
+"""Regularised steps: the interface that ``kl`` (and any other regulariser) implements."""

@@ -1,0 +1,118 @@
+"""The feedback a learner gets, and its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.layout import Floats, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One episode as the learner sees it (bandit feedback, Protocol 1 of the paper).
+
+    ``states`` are x_0 .. x_L numbered within their layers, ``actions`` a_0 .. a_{L-1}, ``losses``
+    the losses of the L visited pairs.
+    """
+
+    states: Sequence[int] | NDArray[np.integer[Any]]
+    actions: Sequence[int] | NDArray[np.integer[Any]]
+    losses: Sequence[float] | Floats
+
+
+@dataclass(frozen=True, slots=True)
+class FullInformation:
+    """One episode with the losses of all pairs: ``losses`` is a pair table."""
+
+    states: Sequence[int] | NDArray[np.integer[Any]]
+    actions: Sequence[int] | NDArray[np.integer[Any]]
+    losses: Any
+
+
+class FlatEpisode(NamedTuple):
+    """A checked episode in flat numbers; ``losses`` of the path, or of all rows."""
+
+    states: NDArray[np.int64]
+    path: NDArray[np.int64]
+    losses: Floats
+
+
+def check_trajectory(layout: Layout, trajectory: Trajectory) -> FlatEpisode:
+    """Flat numbers of a trajectory, or a one-line error that names the step."""
+    if not isinstance(trajectory, Trajectory):
+        raise InvalidInput(
+            f"update: this learner takes a Trajectory, got {type(trajectory).__name__}"
+        )
+    losses = np.asarray(trajectory.losses, dtype=np.float64)
+    if losses.shape != (layout.n_layers,):
+        raise InvalidInput(f"trajectory: {layout.n_layers} losses needed, got shape {losses.shape}")
+    for k, loss in enumerate(losses):
+        if not 0.0 <= loss <= 1.0:
+            raise InvalidInput(
+                f"trajectory: loss {loss} at step {k} is outside [0, 1]; rescale the losses"
+            )
+    return FlatEpisode(*_check_path(layout, trajectory), losses)
+
+
+def check_full_information(layout: Layout, feedback: FullInformation) -> FlatEpisode:
+    """The same for full information: losses of all rows."""
+    if not isinstance(feedback, FullInformation):
+        raise InvalidInput(
+            "update: this learner needs the losses of all pairs; give it a FullInformation, "
+            f"not a {type(feedback).__name__}"
+        )
+    losses = layout.flat_pairs(feedback.losses, "losses")
+    outside = np.flatnonzero((losses < 0.0) | (losses > 1.0))
+    if len(outside):
+        row = int(outside[0])
+        raise InvalidInput(
+            f"losses: {losses[row]} at {layout.name_of_row(row)} is outside [0, 1]; rescale"
+        )
+    return FlatEpisode(*_check_path(layout, feedback), losses)
+
+
+def _check_path(
+    layout: Layout, trajectory: Trajectory | FullInformation
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    n_layers = layout.n_layers
+    states = _numbers(trajectory.states, n_layers + 1, "states")
+    actions = _numbers(trajectory.actions, n_layers, "actions")
+    for k in range(n_layers + 1):
+        if not 0 <= states[k] < layout.layer_sizes[k]:
+            raise InvalidInput(
+                f"trajectory: state {states[k]} at step {k} is outside layer {k}, "
+                f"which has states 0..{layout.layer_sizes[k] - 1}"
+            )
+    for k in range(n_layers):
+        if not 0 <= actions[k] < layout.n_actions:
+            raise InvalidInput(
+                f"trajectory: action {actions[k]} at step {k} is not in 0..{layout.n_actions - 1}"
+            )
+    flat_states = states + layout.layer_start[:-1]
+    path = flat_states[:-1] * layout.n_actions + actions
+    if not layout.is_dense:
+        _check_support(layout, path, flat_states)
+    return flat_states, path
+
+
+def _numbers(values: Any, size: int, name: str) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.shape != (size,) or array.dtype.kind not in "iu":
+        raise InvalidInput(f"trajectory: {name} needs {size} whole numbers, got {values!r}")
+    return array.astype(np.int64)
+
+
+def _check_support(layout: Layout, path: NDArray[np.int64], states: NDArray[np.int64]) -> None:
+    for k, row in enumerate(path):
+        begin, end = layout.row_start[row], layout.row_start[row + 1]
+        if states[k + 1] not in layout.successor[begin:end]:
+            raise InvalidInput(
+                f"trajectory: step {k} went from {layout.name_of_row(int(row))} to state "
+                f"{states[k + 1] - layout.layer_start[k + 1]}, which the layout does not declare"
+            )

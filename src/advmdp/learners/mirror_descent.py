@@ -1,0 +1,243 @@
+"""What all mirror-descent learners share: the iterate, the set, the certified update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.kernels.learners import interface
+from advmdp.kernels.learners.mirror_descent import (
+    UPPER,
+    IssuedEpisode,
+    MirrorState,
+    Settings,
+    VisitedPairs,
+    begin_issued_update,
+)
+from advmdp.kernels.model.measure import Measure
+from advmdp.kernels.model.visits import EPISODES, EPOCH, MOVES
+from advmdp.kernels.sets.confidence import adopt_counts
+from advmdp.kernels.sets.interface import learns_from_counts, mean_width
+from advmdp.kernels.steps.interface import RESIDUAL, certificate_of, solve_step
+from advmdp.layout import Floats, Layout, Table
+from advmdp.learners.base import (
+    CompiledLoop,
+    EstimatesLosses,
+    HasEpochs,
+    HasEpochStarts,
+    HasHorizon,
+    HasWidth,
+)
+from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.episode_record import EpisodeRecord
+from advmdp.learners.feedback import FlatEpisode
+from advmdp.learners.initial_measure import is_balanced, uniform_measure
+from advmdp.learners.tuning import checked_horizon
+from advmdp.steps.confidence import ConfidenceSet
+from advmdp.steps.occupancy import joined
+from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
+
+MakeStep = Callable[[Layout, Measure], Any]
+
+
+class MirrorDescent(
+    CompiledLearner, HasHorizon, HasEpochs, HasEpochStarts, HasWidth, EstimatesLosses
+):
+    """An occupancy measure moved by regularised steps over a set of transitions.
+
+    A learner of the family chooses its rates, its estimator and its set (see
+    ``advmdp.kernels.learners.mirror_descent``); everything else is here.  ``make_step`` is the
+    step, by default the relative-entropy step of the paper.
+    """
+
+    feedback: ClassVar[Literal["bandit", "full"]] = "bandit"
+    make_step: ClassVar[MakeStep] = staticmethod(new_kl_step)
+    _state: MirrorState
+    _update_together: Callable[[Any, FlatEpisode, tuple[Floats, Floats]], None] | None = None
+    """Set by ``PerStart``, whose learners share their counts: it does the update for all."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        n_episodes: int,
+        *,
+        eta: float,
+        gamma: float,
+        log_term: float,
+        estimator: int,
+        confidence: ConfidenceSet,
+        least_visit: float = 0.0,
+    ) -> None:
+        self.n_episodes = checked_horizon(n_episodes)
+        self.eta, self.gamma, self.log_term = eta, gamma, log_term
+        state = MirrorState(
+            settings=Settings(eta, gamma, log_term, least_visit, estimator),
+            step=self.make_step(layout, uniform_measure(layout, confidence)),
+            rows=confidence.rows,
+            old_rows=copy_of(confidence.rows),
+            visits=no_visits(layout, n_episodes),
+            reach=new_reach(layout),
+            visited=VisitedPairs(*(np.zeros(layout.n_layers) for _ in VisitedPairs._fields)),
+        )
+        super().__init__(layout, state)
+        if not is_balanced(layout, confidence):
+            self._balance_initial_measure()
+
+    # ------------------------------------------------------------------ the contract
+
+    def update(self, feedback: Any, record: EpisodeRecord | None = None) -> None:
+        """One episode: estimates, counters, epoch, mirror descent.
+
+        ``record`` is what ``issue()`` returned when the episode's policy was handed out; without it
+        the episode was played with the current ``policy()``.
+        """
+        episode, losses = self._checked(feedback)
+        if self.episodes >= self.n_episodes:
+            raise InvalidInput(
+                f"update: all {self.n_episodes} episodes are played; "
+                "make a learner with a larger n_episodes"
+            )
+        if record is None:
+            self._learn(episode, losses)
+        else:
+            self._learn_from_record(record, episode, losses)
+
+    def issue(self) -> EpisodeRecord:
+        """What is fixed when a policy is handed out: the policy, the set, the number.
+
+        Feedback that comes later, in any order, is given to ``update`` with it.
+        """
+        measure = self._state.step.measure
+        fixed = IssuedEpisode(measure.policy.copy(), measure.mass.copy(), copy_of(self._state.rows))
+        return EpisodeRecord(self.episodes + 1, self.policy(), self.layout, fixed)
+
+    def _learn(self, episode: FlatEpisode, losses: tuple[Floats, Floats]) -> None:
+        if self._update_together is not None:
+            self._update_together(self, episode, losses)
+        else:
+            super()._learn(episode, losses)
+
+    def _learn_from_record(
+        self, record: EpisodeRecord, episode: FlatEpisode, losses: tuple[Floats, Floats]
+    ) -> None:
+        """The same with the bounds of the episode's own time."""
+        if record.layout != self.layout or type(record.fixed.rows) is not type(self._state.rows):
+            raise InvalidInput("update: the record is of another learner; use the one of issue()")
+        if self._update_together is not None:
+            raise InvalidInput("update: learners that share their counts take no records")
+        path = (episode.states, episode.path)
+        if begin_issued_update(
+            self._graph, self._state, record.fixed, *path, *losses
+        ) and not interface.solve_pending(self._graph, self._state, None):
+            self._finish(*path)
+            return
+        interface.settle_update(self._graph, self._state)
+
+    # ------------------------------------------------------------------ what can be looked at
+
+    @property
+    def upper_occupancy_of_last(self) -> Floats:
+        """What divided the losses of the last update: u_t(x_k, a_k), or q^_t(x_k, a_k)."""
+        return self._state.visited.bound.copy()
+
+    @property
+    def estimate_of_last(self) -> Floats:
+        """The estimated losses of the visited pairs of the last update."""
+        return self._state.visited.estimate.copy()
+
+    @property
+    def divides_by_upper_bound(self) -> bool:
+        """Whether the estimator divides by u_t, the upper occupancy bound of its own set."""
+        return self._state.settings.estimator == UPPER
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the coming episode: 1, 2, ..."""
+        return int(self._state.visits.clock[EPOCH])
+
+    @property
+    def episodes(self) -> int:
+        """Episodes learnt from so far."""
+        return int(self._state.visits.clock[EPISODES])
+
+    @property
+    def epoch_starts(self) -> NDArray[np.int64]:
+        """For every epoch, the number of episodes before it."""
+        return self._state.visits.starts[: self.epoch].copy()
+
+    @property
+    def visits(self) -> Table:
+        """N(x, a), a pair table; of all rows that share, where some do."""
+        visits = self._state.visits
+        return self.layout.pairs(visits.pairs[visits.counter].astype(np.float64))
+
+    @property
+    def transitions_seen(self) -> Table:
+        """M(x' | x, a), a triple table; of all rows that share, where some do."""
+        visits, size = self._state.visits, self.layout.row_sizes()
+        shift = np.repeat(visits.cell - self.layout.row_start[:-1], size)
+        seen = visits.triples[np.arange(self.layout.n_entries) + shift]
+        return self.layout.triples(seen.astype(np.float64))
+
+    @property
+    def mean_width(self) -> float:
+        """How much is left open: 1 while anything is possible, 0 when all is known.
+
+        Boxes: the mean over triples of upper - lower.  Balls: the mean radius, as a share of 2.
+        """
+        return float(mean_width(self._state.rows))
+
+    def occupancy(self) -> Table:
+        """q_t of the coming episode, a triple table."""
+        return joined(self.layout, self._graph, self._state.step.measure)
+
+    def confidence_set(self) -> ConfidenceSet:
+        """A copy of the set of the coming episode."""
+        return ConfidenceSet.of_rows(self.layout, self._state.rows)
+
+    # ------------------------------------------------------------------ inside the package
+
+    @property
+    def kernel_state(self) -> MirrorState:
+        """The state as the kernels hold it: live arrays, for the accounting."""
+        return self._state
+
+    @property
+    def moved(self) -> bool:
+        """Whether the last update moved the iterate: not without a loss and a new epoch."""
+        return bool(self._state.visits.clock[MOVES])
+
+    def compiled_loop(self) -> CompiledLoop:
+        """For ``play``: whole episodes without leaving compiled code."""
+        if self._update_together is not None:
+            raise InvalidInput("play: this learner shares its counts; use play_starts")
+        return super().compiled_loop()
+
+    def _why_uncertified(self) -> str:
+        return f"flow residual {certificate_of(self._state.step).figures[RESIDUAL]:.1e}"
+
+    def _adopt(self, earlier: MirrorState) -> None:
+        """P_1 is the set of the earlier counts with this learner's log term; q_1 moves into it.
+
+        Since q_1 is the projection of the usual start, D(q* || q_1) is no larger than from there,
+        for every q* of the set: the bound on REG stands.
+        """
+        state = self._state
+        if learns_from_counts(state.rows):
+            sets = (state.visits, state.rows, state.old_rows, earlier.visits)
+            adopt_counts(self._graph, *sets, state.settings.log_term)
+            self._balance_initial_measure()
+
+    def _balance_initial_measure(self) -> None:
+        """Project the start onto the first set: q_1 is the measure of largest entropy there."""
+        state = self._state
+        if not any(
+            solve_step(self._graph, state.step, state.rows, in_logs) for in_logs in (None, True)
+        ):
+            raise UncertifiedStep(
+                "learner: no certified initial measure in its set; lower its floor if any"
+            )
