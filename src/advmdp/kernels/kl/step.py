@@ -18,7 +18,7 @@ from ..runtime.targets import kernel, leaf
 from ..runtime.threads import shared
 from ..sets.held import UNKNOWN
 from ..steps import interface
-from ..steps.interface import Certificate
+from ..steps.interface import COOPERATIVE, Certificate
 from .projection import Solver, project
 
 # The largest eta l of one step: a factor of e^-300.  It is at most eta / gamma, which is 1 in the
@@ -33,6 +33,9 @@ class KLStep(NamedTuple):
     measure: Measure
     solver: Solver
     old_policy: Scratch[Floats]  # (R,) pi_t of re-weighted rows
+
+
+COOPERATIVE.add(KLStep)
 
 
 @leaf

@@ -24,14 +24,12 @@ from ..model.graph import Floats, Graph
 from ..model.visits import Counts
 from ..runtime.dispatch import Borrowed, dispatched
 from ..runtime.targets import kernel, leaf
+from ..steps.interface import COOPERATIVE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FULL_INFORMATION: set[type] = set()
 """States that are handed the losses of all rows."""
-
-COOPERATIVE: set[type] = set()
-"""States and steps whose kernels may be run by several threads (``runtime/threads``)."""
 
 
 def is_cooperative(state: Any) -> bool:

@@ -33,6 +33,7 @@ from ..sets.interface import learns_from_counts, mean_width
 from ..sets.linear_maximum import Reach
 from ..sets.upper_occupancy import largest_state_occupancy
 from ..steps.interface import (
+    COOPERATIVE,
     GAP,
     RESIDUAL,
     add_losses,
@@ -90,7 +91,7 @@ class IssuedEpisode(NamedTuple):
     rows: Any  # the confidence set
 
 
-interface.COOPERATIVE.add(MirrorState)
+COOPERATIVE.add(MirrorState)
 
 
 @interface.current_policy.register(MirrorState)

@@ -36,8 +36,10 @@ FOR_CUDA = __name__.startswith(CUDA_PACKAGE)
 # changes; and an index that names a class since renamed cannot even be read.  With a stamp of all
 # the sources in the names of the cache files any edit renews them all.
 FOLDER = Path(__file__).parents[1]
+KERNEL_FILES = [*FOLDER.rglob("*.py"), *FOLDER.parent.rglob("*_kernel.py")]
+"""The kernels, and files of other rooms that hold kernels."""
 SOURCE_STAMP = hashlib.sha256(
-    b"".join(path.read_bytes() for path in sorted(FOLDER.rglob("*.py")))
+    b"".join(path.read_bytes() for path in sorted(KERNEL_FILES))
 ).hexdigest()
 
 
@@ -150,7 +152,7 @@ def _stamp_cache(cache: Any) -> None:
 def _is_own(kind: Any) -> bool:
     """Whether a numba type names only classes of this package."""
     found = getattr(kind, "instance_class", None)
-    if found is not None and not found.__module__.startswith(f"{CPU_PACKAGE}."):
+    if found is not None and not found.__module__.startswith("advmdp."):
         return False
     return all(map(_is_own, getattr(kind, "types", ())))
 

@@ -297,3 +297,11 @@ def log_scale_of_box(
         root = (math.sqrt(centre + 14.0 / 3.0 * away) - math.sqrt(centre)) * 3.0 / 14.0
         factor = max(factor, root * root * max(1, n - 1) / log_term)
     return factor
+
+
+@interface.common_bounds.register(BoxRows)
+@leaf
+def intersect_boxes(rows: BoxRows, low: Floats, high: Floats) -> None:
+    for e in range(low.shape[0]):
+        low[e] = max(low[e], rows.lower[e])
+        high[e] = min(high[e], rows.upper[e])

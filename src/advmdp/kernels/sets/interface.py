@@ -152,6 +152,16 @@ def contains_row(graph: Graph, r: int, transition: Floats, rows: Any, tolerance:
     """Whether row r of ``transition`` lies in the row's set."""
 
 
+@leaf
+def _no_common_bounds(rows: Any, low: Floats, high: Floats) -> None:
+    return
+
+
+@dispatched("rows", default=_no_common_bounds)
+def common_bounds(rows: Any, low: Floats, high: Floats) -> None:
+    """Intersect bounds over entries with those of the set, where it has such bounds."""
+
+
 @dispatched("rows")
 def log_scale_to_contain(
     graph: Graph, r: int, transition: Floats, visits: Visits, log_term: float, rows: Any

@@ -88,6 +88,26 @@ def largest_state_occupancy(
 
 
 @kernel
+def least_state_occupancy(
+    graph: Graph, target: int, k: int, policy: Floats, rows: Any, reach: Reach
+) -> float:
+    """min over the set of q(target) = 1 - max of the chance to miss it, for a state of layer k."""
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        reach.value[x] = 0.0 if x == target else 1.0
+    for back in range(k):
+        here = k - 1 - back
+        sort_layer(graph, here + 1, reach)
+        for y in range(layer_begin(graph, here), layer_end(graph, here)):
+            total = 0.0
+            for r in range(y * graph.n_actions, (y + 1) * graph.n_actions):
+                weight = linear(policy[r])
+                if weight > 0.0:
+                    total += weight * maximum_over_row(graph, r, here, rows, reach)
+            reach.value[y] = total
+    return max(1.0 - reach.value[0], 0.0)
+
+
+@kernel
 def upper_occupancies(graph: Graph, policy: Floats, rows: Any, reach: Reach, out: Floats) -> None:
     """u(x, a) for every pair."""
     for k in range(n_layers(graph)):

@@ -30,6 +30,10 @@ ITERATIONS, EVALUATIONS, PRODUCTS, SAFE = 0, 1, 2, 3
 RESIDUAL, GAP, VALUE = 0, 1, 2
 
 
+COOPERATIVE: set[type] = set()
+"""Steps and learners' states whose kernels several threads may run (``runtime/threads``)."""
+
+
 class Certificate(NamedTuple):
     """How the last step was solved."""
 
