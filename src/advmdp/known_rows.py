@@ -53,6 +53,17 @@ def checked_known_rows(
     return (known, flat) if known.any() else None
 
 
+def known_row_tables(layout: Layout) -> list[NDArray[np.float64]] | None:
+    """``known_rows`` as it can be declared again: NaN in rows that are not known; None if none is."""
+    if layout.known is None:
+        return None
+    known, transition = layout.known
+    tables = [np.array(table) for table in layout.triples(transition)]
+    for table, mask in zip(tables, layout.pairs(known.astype(np.float64)), strict=True):
+        table[mask == 0.0] = np.nan
+    return tables
+
+
 def _spread_to_shared_rows(
     layout: Layout, known: NDArray[np.bool_], flat: NDArray[np.float64]
 ) -> None:

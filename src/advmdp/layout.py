@@ -14,6 +14,7 @@ arrays of shape ``(n_k, A)``, a triple table with arrays of shape ``(n_k, A, n_{
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 from typing import Any
 
@@ -138,6 +139,12 @@ class Layout:
         self.successor = np.concatenate(successor).astype(np.int64)
         self.row_start = np.concatenate([[0], np.cumsum(np.concatenate(row_size))]).astype(np.int64)
         self.first_successor = np.concatenate(first).astype(np.int64)
+
+    def knowing(self, known_rows: Any) -> Layout:
+        """The same layout with other knowledge of single rows, see ``known_rows``."""
+        other = copy(self)
+        other.known = checked_known_rows(other, known_rows)
+        return other
 
     def graph(self) -> Graph:
         """The index arrays in the form that the kernels take."""

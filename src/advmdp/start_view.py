@@ -7,6 +7,7 @@ happens in them happens in the view from there: a layout with one first state ag
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,4 +63,8 @@ def _view(layout: Layout, start: int, view: Layout) -> StartView:
     rows = (states[:, np.newaxis] * layout.n_actions + np.arange(layout.n_actions)).ravel()
     sizes = view.row_sizes()
     shift = np.repeat(layout.row_start[rows] - view.row_start[:-1], sizes)
-    return StartView(start, view, rows, np.arange(view.n_entries) + shift)
+    entries = np.arange(view.n_entries) + shift
+    if layout.known is not None:
+        view = copy(view)
+        view.known = (layout.known[0][rows], layout.known[1][entries])
+    return StartView(start, view, rows, entries)

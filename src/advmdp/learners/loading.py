@@ -14,6 +14,7 @@ from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Layout
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
+from advmdp.learners.first_version import renamed
 from advmdp.learners.saveable import KIND, VERSION, Saveable
 
 Classes = Mapping[str, Callable[..., Any]]
@@ -57,7 +58,8 @@ def rebuilt(
             arguments["transitions"] = arrays["transitions"]
         learner = make(layout=_layout(header["layout"], arrays), **arguments)
         state = [key for key in arrays if key.startswith("state.")]
-        learner.restore({key.removeprefix("state."): arrays[key] for key in state})
+        saved = {key.removeprefix("state."): arrays[key] for key in state}
+        learner.restore(renamed(saved, learner.state()) if version < 2 else saved)
     except (KeyError, TypeError, AttributeError) as error:
         raise DamagedFile(
             f"{name}: its contents do not make a learner ({error}); "
@@ -83,15 +85,15 @@ def _class(wanted: str, classes: Classes, name: str) -> Callable[..., Any]:
 
 def _layout(described: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Layout:
     sizes = described["sizes"]
-    successors, pools = (
+    successors, shared, known = (
         [arrays[f"{part}.{k}"] for k in range(len(sizes) - 1)] if f"{part}.0" in arrays else None
-        for part in ("layout", "pools")
+        for part in ("layout", "pools", "known")
     )
-    return Layout(sizes, described["n_actions"], successors, shared_rows=pools)
+    return Layout(sizes, described["n_actions"], successors, shared, known)
 
 
 def _value(value: Any, classes: Classes, name: str) -> Any:
-    """An argument from JSON, the inverse of ``kept._plain``."""
+    """An argument from JSON, the inverse of ``saveable._plain``."""
     if not isinstance(value, dict):
         return value
     if "seed" in value:

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from advmdp.archive import JSON, write_archive
 from advmdp.declared import declared_pools, declared_successors
 from advmdp.errors import InvalidInput
+from advmdp.known_rows import known_row_tables
 from advmdp.layout import Layout
 
 Saved = dict[str, NDArray[Any]]
 
 KIND = "learner"
-VERSION = 1  # of what is described above; how it is written is the archive's affair
+VERSION = 2  # of what is described above; how it is written is the archive's affair
 
 
 class Saveable:
@@ -76,6 +77,8 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
         arrays[f"layout.{k}"] = table
     for k, table in enumerate(declared_pools(layout) or []):
         arrays[f"pools.{k}"] = table
+    for k, table in enumerate(known_row_tables(layout) or []):
+        arrays[f"known.{k}"] = table
     arguments: dict[str, JSON] = {}
     for name, value in _arguments(learner).items():
         if name == "transitions":

@@ -59,11 +59,39 @@ class LayeredMDP:
         self.opening = opening
         self.flat = _checked_rows(layout, transitions)
         self.flat.flags.writeable = False
+        _check_known_rows(layout, self.flat)
         self.natural_loss: Table | None = None
         if natural_loss is not None:
             flat_loss = unit_pairs(layout, natural_loss, "natural_loss")
             flat_loss.flags.writeable = False
             self.natural_loss = layout.pairs(flat_loss)
+
+    def with_known_rows(self, rows: Any) -> LayeredMDP:
+        """The same MDP on a layout that declares some rows of the transition known.
+
+        ``rows`` is a pair table of truth values.  ``deterministic_rows`` is one; so is everything in
+        layer 0 for an opening whose start distribution is known.
+
+        >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
+        >>> P = [[[[1.0, 0.0], [0.2, 0.8]]], [[[1.0], [1.0]], [[1.0], [1.0]]]]
+        >>> mdp = LayeredMDP(layout, P)
+        >>> known, _ = mdp.with_known_rows(mdp.deterministic_rows).layout.known
+        >>> known
+        array([ True, False,  True,  True,  True,  True])
+        """
+        mask = self.layout.flat_pairs(rows, "rows") != 0.0
+        tables = [np.array(table) for table in self.transitions]
+        for table, here in zip(tables, self.layout.pairs(mask.astype(np.float64)), strict=True):
+            table[here == 0.0] = np.nan
+        layout = self.layout.knowing(tables)
+        return LayeredMDP(layout, self.flat, natural_loss=self.natural_loss, opening=self.opening)
+
+    @property
+    def deterministic_rows(self) -> Table:
+        """A pair table with 1 where a pair has one possible successor."""
+        sizes = self.layout.row_sizes()
+        largest = np.maximum.reduceat(self.flat, self.layout.row_start[:-1])
+        return self.layout.pairs(((largest == 1.0) | (sizes == 1)).astype(np.float64))
 
     @property
     def n_steps(self) -> int:
@@ -78,6 +106,20 @@ class LayeredMDP:
     def __repr__(self) -> str:
         loss = "" if self.natural_loss is None else ", with a natural loss"
         return f"LayeredMDP({self.layout!r}{loss})"
+
+
+def _check_known_rows(layout: Layout, flat: Floats) -> None:
+    """What the layout declares known must be true."""
+    if layout.known is None:
+        return
+    known, transition = layout.known
+    off = np.repeat(known, layout.row_sizes()) & (abs(flat - transition) > ROW_SUM_TOLERANCE)
+    if off.any():
+        row = int(layout.entry_rows()[np.flatnonzero(off)[0]])
+        raise InvalidInput(
+            f"transitions: {layout.name_of_row(row)} is not what known_rows of the layout says; "
+            "make the two agree"
+        )
 
 
 def _checked_rows(layout: Layout, transitions: Any) -> Floats:
