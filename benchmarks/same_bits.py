@@ -3,10 +3,10 @@
     python -m benchmarks.same_bits record before.json      # also --engine simulator, --engine cuda
     python -m benchmarks.same_bits compare before.json after.json
 
-Every case is one learner of the catalogue on one world with one loss process, in the compiled loop,
-in the protocol loop, or cut and resumed.  What is recorded is a checksum of every curve, of the best
-policy and of the final policy.  Only public names are used, so that two versions of the package can
-be compared.  The engines ``simulator`` (numba's CUDA simulator, no GPU) and ``cuda`` play batches.
+Every case is one learner of the catalogue on one world with one loss process: compiled, in the
+protocol loop, or cut and resumed.  What is recorded is a checksum of every curve, of the best
+policy and of the final policy.  Only public names are used, so that two versions of the package
+can be compared.  The engines ``simulator`` (numba's CUDA simulator) and ``cuda`` play batches.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def checked_known_rows(
             raise InvalidInput(f"known_rows: layer {k} is not an array of numbers") from None
         if array.ndim != 3:
             raise InvalidInput(f"known_rows: layer {k} needs shape (n_k, A, n_k+1)")
-        missing = np.isnan(array).any(axis=2)
+        missing = np.asarray(np.isnan(array).any(axis=2))
         filled.append(np.where(missing[:, :, None], 0.0, array))
         marks.append(np.where(missing, 0.0, 1.0))
     known = layout.flat_pairs(marks, "known_rows") > 0.0
@@ -54,7 +54,7 @@ def checked_known_rows(
 
 
 def known_row_tables(layout: Layout) -> list[NDArray[np.float64]] | None:
-    """``known_rows`` as it can be declared again: NaN in rows that are not known; None if none is."""
+    """``known_rows`` as it can be declared again, NaN in other rows; None if no row is known."""
     if layout.known is None:
         return None
     known, transition = layout.known
@@ -71,19 +71,19 @@ def _spread_to_shared_rows(
     if layout.row_pool is None:
         return
     teacher: dict[int, int] = {}
-    for r in np.flatnonzero(known):
-        teacher.setdefault(int(layout.row_pool[r]), int(r))
+    for row in np.flatnonzero(known).tolist():
+        teacher.setdefault(int(layout.row_pool[row]), row)
     size = layout.row_sizes()
     for r, pool in enumerate(layout.row_pool):
         source = teacher.get(int(pool))
         if source is None:
             continue
         here, there = layout.row_start[r], layout.row_start[source]
-        row = flat[there : there + size[source]]
-        if known[r] and not np.allclose(flat[here : here + size[r]], row, atol=SUM_TOLERANCE):
+        given = flat[there : there + size[source]]
+        if known[r] and not np.allclose(flat[here : here + size[r]], given, atol=SUM_TOLERANCE):
             raise InvalidInput(
                 f"known_rows: {layout.name_of_row(r)} and {layout.name_of_row(source)} share their "
                 "counts but have different transitions; give them one, or do not let them share"
             )
-        flat[here : here + size[r]] = row
+        flat[here : here + size[r]] = given
         known[r] = True

@@ -10,7 +10,7 @@ from advmdp.errors import InvalidInput
 
 
 def seed_words(seed: int | np.random.SeedSequence) -> tuple[int, int]:
-    """Two 32-bit words for ``advmdp.kernels.runtime.random_numbers``, well mixed even for seeds 0, 1, 2, ...
+    """Two 32-bit words for ``kernels/runtime/random_numbers``, well mixed even for seeds 0, 1, ...
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from advmdp.evaluation.account import Decomposition
 from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Floats
-from advmdp.learners.base import HasLayout, Learner, offers
+from advmdp.learners.base import Learner, is_made_for
 from advmdp.learners.per_start import PerStart
 from advmdp.learners.tuning import checked_horizon
 from advmdp.play import play_episode
@@ -118,7 +118,7 @@ def play_starts(
     if len(learners) != len(views):
         raise InvalidInput(f"learners: {len(learners)} for {len(views)} start states; give as many")
     for view, learner in zip(views, learners, strict=True):
-        if offers(learner, HasLayout) and learner.layout != view.layout:
+        if not is_made_for(learner, view.layout):
             raise InvalidInput(f"learners: that of start state {view.start} has another layout")
     if isinstance(learners, PerStart) and learners[0].episodes + n_episodes > learners.n_episodes:
         raise InvalidInput(

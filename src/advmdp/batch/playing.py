@@ -93,8 +93,8 @@ def play_batch(
     collect
         Called when runs ``begin .. end - 1`` have ended, as ``collect(begin, end, column)``:
         ``column`` reads an array of their learners' state from the card, (run, ...), by the names
-        of its kernel's tuples ("state.0.step.measure.policy").  Not called again for runs that had ended
-        before a resumed batch was cut.
+        of its kernel's records ("state.0.step.measure.policy").  Not called again for runs that had
+        ended before a resumed batch was cut.
     width
         Runs that share a warp: 1, 2, 4, 8, 16 or 32; chosen by the size of the batch if None.  The
         learners with a projection let all 32 threads of a warp work on its runs, the others use one

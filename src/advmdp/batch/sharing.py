@@ -26,7 +26,7 @@ EXCHANGED = (
     *("shared", "n_threads", "thread", "broadcast", "reduce_max", "barrier"),
     *("align_at_episode", "align_at_step"),
 )
-"""What kernels import from ``runtime.threads`` and find here instead when they are loaded for a GPU."""
+"""What kernels import from ``runtime.threads``; loaded for a GPU they find it here instead."""
 
 SHORT = ir.IntType(32)
 _threads = 1

@@ -21,7 +21,7 @@ LARGEST_BLOCK = 32
 
 
 def warps_of_a_block(n_warps: int, n_rows: int, most: int) -> int:
-    """One, or all warps of a multiprocessor, whose runs then go in step (``kernels/runtime/targets``).
+    """One, or all warps of a multiprocessor, whose runs then go in step (``runtime/threads``).
 
     That pays where warps wait for instructions: when schedulers have several of them, and a loop
     over rows is one round of a warp.  (On an H200, microseconds for an episode of 1,000 runs in

@@ -23,13 +23,13 @@ from advmdp.kernels.runtime.targets import kernel
 from advmdp.kernels.sets.interface import common_bounds, contains_row, log_scale_to_contain
 from advmdp.kernels.sets.upper_occupancy import least_state_occupancy, upper_occupancies
 
-# Places in ``LemmaObserver.worst``: largest q^ - u; largest q - u while P is in the set, and while not;
-# least factor on the log term with which every set so far would have held P.
+# Places in ``LemmaObserver.worst``: largest q^ - u; largest q - u while P is in the set, and while
+# not; least factor on the log term with which every set so far would have held P.
 ITERATE_ABOVE, TRUTH_ABOVE, LOST_TRUTH_ABOVE, LEAST_SCALE = 0, 1, 2, 3
 # Places in ``LemmaObserver.hedge``: sums of <q^, l^> and of <q^, l^^2>.
 INNER, SQUARE = 0, 1
-# Places in ``LemmaObserver.counts``: epoch looked at last, epochs whose set misses P, whether this one
-# does, episodes in such epochs, rows looked at, those of them whose set says anything.
+# Places in ``LemmaObserver.counts``: epoch looked at last, epochs whose set misses P, whether this
+# one does, episodes in such epochs, rows looked at, those of them whose set says anything.
 LOOKED, MISSED, MISSING, LOST_EPISODES, ROWS, TIGHT_ROWS = 0, 1, 2, 3, 4, 5
 
 ROW_ROUNDING = 1e-12  # of a probability

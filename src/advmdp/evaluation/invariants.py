@@ -36,7 +36,8 @@ def auditable(learner: Any) -> Auditable:
             f"play: check=True verifies box sets, and a {type(learner).__name__} has another; "
             "leave check out"
         )
-    return learner
+    checked: Auditable = learner
+    return checked
 
 
 class InvariantChecker:

@@ -12,7 +12,7 @@ from advmdp.errors import InvalidInput
 from advmdp.gym.unrolled import Unrolled
 from advmdp.kernels.model.trajectory import pick
 from advmdp.layout import Floats
-from advmdp.learners.base import HasLayout, Learner, offers, sees_all_losses
+from advmdp.learners.base import Learner, is_made_for, sees_all_losses
 from advmdp.learners.feedback import Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.seeds import seed_sequence
@@ -57,7 +57,7 @@ def play(
     (20,)
     """
     checked_horizon(n_episodes)
-    if offers(learner, HasLayout) and learner.layout != game.layout:
+    if not is_made_for(learner, game.layout):
         raise InvalidInput("play: the learner has another layout; build it on game.layout")
     if sees_all_losses(learner):
         raise InvalidInput(

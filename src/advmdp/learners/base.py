@@ -8,15 +8,13 @@ protocols below: a built-in learner names them among its base classes, and the p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
-
-P = TypeVar("P")
 
 
 class CompiledLoop(NamedTuple):
@@ -167,7 +165,7 @@ CAPABILITIES: tuple[type, ...] = (
 """All that a learner may offer beside the two methods."""
 
 
-def offers(learner: Any, protocol: type[P]) -> TypeGuard[P]:
+def offers(learner: Any, protocol: type) -> bool:
     """Whether a learner has all members of a protocol.
 
     By ``hasattr``, so that a learner which stands for another one (``Doubling``) offers what that
@@ -196,9 +194,14 @@ def horizon_of(learner: Any) -> int | None:
     return learner.n_episodes if offers(learner, HasHorizon) else None
 
 
+def is_made_for(learner: Any, layout: Layout) -> bool:
+    """Whether a learner has this layout, or does not say."""
+    return not offers(learner, HasLayout) or learner.layout == layout
+
+
 def check_layout(learner: Any, layout: Layout, where: str) -> None:
     """Reject a learner that was made for another layout."""
-    if offers(learner, HasLayout) and learner.layout != layout:
+    if not is_made_for(learner, layout):
         raise InvalidInput(
             f"{where}: learner and MDP have different layouts; build both on mdp.layout"
         )

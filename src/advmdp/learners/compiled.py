@@ -31,7 +31,7 @@ NO_LOSSES = np.zeros(0)
 
 
 def lasting_arrays(state: Any) -> Saved:
-    """The arrays that carry something from episode to episode, by dotted names; live, not copies."""
+    """The arrays that last from episode to episode, by their dotted names; live, not copies."""
     return {
         name: value
         for name, value, storage in leaves(state)

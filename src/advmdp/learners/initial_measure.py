@@ -1,8 +1,8 @@
 """The initial measure of mirror descent: what q_1 is the projection of.
 
-A table that is uniform over the triples of each layer (over the pairs, where rows are known) has the
-largest entropy of all; its projection has the largest of the set, and D(q* || q_1) is at most the
-sum over layers of ln(triples of the layer) for every q* of the set, as Lemmas 12 and 13 need it.
+A table that is uniform over the triples of each layer (over the pairs, where rows are known) has
+the largest entropy of all; its projection has the largest of the set, and D(q* || q_1) is at most
+the sum over layers of ln(triples of the layer) for every q* of the set: what Lemmas 12 and 13 need.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from advmdp.steps.confidence import ConfidenceSet
 def uniform_measure(layout: Layout, confidence: ConfidenceSet) -> Measure:
     """Uniform over the triples of each layer, a known row counting as one: the printed q_1.
 
-    Every row gets a weight, the number of its possible triples or 1 if it is known.  With a declared
-    support or known rows the measure does not conserve flow yet, and has to be projected.
+    Every row gets a weight, the number of its possible triples or 1 if it is known.  With a
+    declared support or known rows the measure does not conserve flow yet: it is projected.
     """
     rows = confidence.rows
     size = layout.row_sizes()

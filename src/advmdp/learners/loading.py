@@ -41,7 +41,7 @@ def load(path: str | Path, *own: type[Saveable]) -> Any:
 def rebuilt(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], name: str, *own: type[Saveable]
 ) -> Any:
-    """The learner of ``advmdp.learners.saveable.contents``; ``name`` is the file's, for messages."""
+    """The learner of ``saveable.contents``; ``name`` is the file's, for messages."""
     classes = _classes(own)
     try:
         version = int(header["version"])

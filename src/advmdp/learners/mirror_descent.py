@@ -41,8 +41,6 @@ from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.occupancy import joined
 from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
 
-MakeStep = Callable[[Layout, Measure], Any]
-
 
 class MirrorDescent(
     CompiledLearner, HasHorizon, HasEpochs, HasEpochStarts, HasWidth, EstimatesLosses
@@ -50,12 +48,11 @@ class MirrorDescent(
     """An occupancy measure moved by regularised steps over a set of transitions.
 
     A learner of the family chooses its rates, its estimator and its set (see
-    ``advmdp.kernels.learners.mirror_descent``); everything else is here.  ``make_step`` is the
-    step, by default the relative-entropy step of the paper.
+    ``advmdp.kernels.learners.mirror_descent``); everything else is here.  Another step than the
+    paper's is chosen by overriding ``_new_step``.
     """
 
     feedback: ClassVar[Literal["bandit", "full"]] = "bandit"
-    make_step: ClassVar[MakeStep] = staticmethod(new_kl_step)
     _state: MirrorState
     _update_together: Callable[[Any, FlatEpisode, tuple[Floats, Floats]], None] | None = None
     """Set by ``PerStart``, whose learners share their counts: it does the update for all."""
@@ -76,7 +73,7 @@ class MirrorDescent(
         self.eta, self.gamma, self.log_term = eta, gamma, log_term
         state = MirrorState(
             settings=Settings(eta, gamma, log_term, least_visit, estimator),
-            step=self.make_step(layout, uniform_measure(layout, confidence)),
+            step=self._new_step(layout, uniform_measure(layout, confidence)),
             rows=confidence.rows,
             old_rows=copy_of(confidence.rows),
             visits=no_visits(layout, n_episodes),
@@ -86,6 +83,10 @@ class MirrorDescent(
         super().__init__(layout, state)
         if not is_balanced(layout, confidence):
             self._balance_initial_measure()
+
+    def _new_step(self, layout: Layout, measure: Measure) -> Any:
+        """The step that moves the iterate: the relative-entropy step of the paper."""
+        return new_kl_step(layout, measure)
 
     # ------------------------------------------------------------------ the contract
 

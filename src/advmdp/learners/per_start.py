@@ -76,8 +76,8 @@ class PerStart(Sequence[MirrorDescent]):
         """Counters are those of the whole layout."""
         shared = no_visits(self.layout, self.n_episodes)
         for view, learner in zip(self.views, self._learners, strict=True):
-            places = {"counter": shared.counter[view.rows], "cell": shared.cell[view.rows]}
-            learner._state = learner._state._replace(visits=shared._replace(**places))
+            visits = shared._replace(counter=shared.counter[view.rows], cell=shared.cell[view.rows])
+            learner._state = learner._state._replace(visits=visits)
             learner._update_together = self._update
 
     def __len__(self) -> int:

@@ -77,8 +77,8 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
         arrays[f"layout.{k}"] = table
     for k, table in enumerate(declared_pools(layout) or []):
         arrays[f"pools.{k}"] = table
-    for k, table in enumerate(known_row_tables(layout) or []):
-        arrays[f"known.{k}"] = table
+    for k, known in enumerate(known_row_tables(layout) or []):
+        arrays[f"known.{k}"] = known
     arguments: dict[str, JSON] = {}
     for name, value in _arguments(learner).items():
         if name == "transitions":

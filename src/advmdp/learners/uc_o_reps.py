@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import ClassVar
 
 from advmdp.kernels.learners.mirror_descent import FULL
 from advmdp.layout import Layout
@@ -51,7 +49,6 @@ class UCOREPS(MirrorDescent):
     """
 
     feedback = "full"
-    _initial_set: ClassVar[Callable[[Layout], ConfidenceSet]] = L1Set.everything
 
     def __init__(
         self,
@@ -73,8 +70,12 @@ class UCOREPS(MirrorDescent):
             log_term=width_log_term(layout, n_episodes, delta)
             * checked_rate(log_scale, "log_scale"),
             estimator=FULL,
-            confidence=type(self)._initial_set(layout),
+            confidence=self._initial_set(layout),
         )
+
+    def _initial_set(self, layout: Layout) -> ConfidenceSet:
+        """Every transition: the set of the first epoch."""
+        return L1Set.everything(layout)
 
 
 class UCOREPSBox(UCOREPS):
@@ -90,4 +91,5 @@ class UCOREPSBox(UCOREPS):
     Reference: Rosenberg and Mansour, ICML 2019, with the set of Jin et al., ICML 2020.
     """
 
-    _initial_set = AnyTransition
+    def _initial_set(self, layout: Layout) -> ConfidenceSet:
+        return AnyTransition(layout)

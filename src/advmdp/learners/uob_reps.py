@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from advmdp.kernels.learners.mirror_descent import PRINTED, UPPER
@@ -59,7 +58,6 @@ class UOBREPS(MirrorDescent, Auditable):
     Feedback and Unknown Transition", ICML 2020.
     """
 
-    _initial_set: ClassVar[Callable[[Layout], ConfidenceSet]] = AnyTransition
     _estimator: ClassVar[int] = UPPER
 
     def __init__(
@@ -85,8 +83,12 @@ class UOBREPS(MirrorDescent, Auditable):
             log_term=width_log_term(layout, n_episodes, delta)
             * checked_rate(log_scale, "log_scale"),
             estimator=self._estimator,
-            confidence=type(self)._initial_set(layout),
+            confidence=self._initial_set(layout),
         )
+
+    def _initial_set(self, layout: Layout) -> ConfidenceSet:
+        """Every transition: the set of the first epoch."""
+        return AnyTransition(layout)
 
 
 class UOBREPSL1(UOBREPS):
@@ -107,7 +109,8 @@ class UOBREPSL1(UOBREPS):
     Reference: supplement of Jin, Jin, Luo, Sra, Yu, ICML 2020.
     """
 
-    _initial_set = L1Set.everything
+    def _initial_set(self, layout: Layout) -> ConfidenceSet:
+        return L1Set.everything(layout)
 
 
 class UOBREPSL1Printed(UOBREPSL1):

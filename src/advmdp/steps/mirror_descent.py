@@ -2,8 +2,8 @@
 
     argmin over q in Delta(P) of D(q || weights),          Eq. (project_update)
 
-solved through the dual in beta (see ``advmdp.kernels.kl.dual``) and certified: the result is exactly
-feasible, and its duality gap says how far from optimal it can be.
+solved through the dual in beta (see ``advmdp.kernels.kl.dual``) and certified: the result is
+exactly feasible, and its duality gap says how far from optimal it can be.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.kl import projection as kernel
-from advmdp.kernels.kl.weights import join, project_weights
+from advmdp.kernels.kl.weights import project_weights
+from advmdp.kernels.model.measure import join
 from advmdp.kernels.runtime.targets import machine_code
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import ConfidenceSet

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.kl.weights import join
 from advmdp.kernels.model.flow import forward
 from advmdp.kernels.model.graph import Graph
-from advmdp.kernels.model.measure import Measure
+from advmdp.kernels.model.measure import Measure, join
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import KnownTransition
 from advmdp.steps.upper_occupancy import checked_policy

@@ -22,7 +22,7 @@ from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.held import UNKNOWN, HeldRows
 from advmdp.kernels.sets.linear_maximum import Reach
 from advmdp.kernels.steps.interface import Certificate
-from advmdp.layout import Floats, Layout
+from advmdp.layout import Layout
 
 # Layers up to this width form and factor their Hessian blocks; wider ones use conjugate gradients.
 # (At width 10 the two are level, at 30 conjugate gradients are twice as fast.)
@@ -39,24 +39,23 @@ def is_wide(layout: Layout) -> bool | None:
 def new_solver(layout: Layout) -> Solver:
     """Work space of the projection: one table of triples, and a byte for each triple."""
 
-    def states(n: int = 1) -> list[Floats]:
-        return [np.zeros(layout.n_states) for _ in range(n)]
-
-    def layers(n: int) -> list[Floats]:
-        return [np.zeros(layout.n_layers) for _ in range(n)]
-
+    states, layers = layout.n_states, layout.n_layers
     dual = Dual(
-        *states(2),
+        beta=np.zeros(states),
+        tilt=np.zeros(states),
         flows=_new_flows(layout),
         held=_new_held_rows(layout),
         merged=_new_merged_rows(layout),
-        **dict(zip(("top", "widest", "shrink", "log_z"), layers(4), strict=True)),
-        term=np.zeros(layout.n_states),
+        top=np.zeros(layers),
+        widest=np.zeros(layers),
+        shrink=np.zeros(layers),
+        log_z=np.zeros(layers),
+        term=np.zeros(states),
         together=np.zeros(0 if is_wide(layout) else layout.n_entries),
     )
     return Solver(
         dual=dual,
-        vectors=Vectors(*states(len(Vectors._fields))),
+        vectors=Vectors(*(np.zeros(states) for _ in Vectors._fields)),
         blocks=_new_blocks(layout),
         certificate=Certificate(np.zeros(4, dtype=np.int64), np.zeros(3)),
         wide=is_wide(layout),
@@ -148,7 +147,7 @@ def free_balls(layout: Layout, floor: float = 0.0, least_occupancy: float = 0.0)
     rows = BallRows(
         status=np.where((size > 1) & (floor > 0.0), BOUND, FREE).astype(np.uint8),
         centre=np.repeat(1.0 / size, size),
-        width=2.0 * (1.0 - floor * size),
+        width=np.asarray(2.0 * (1.0 - floor * size), dtype=np.float64),
         floor=floor,
         least_occupancy=least_occupancy,
     )

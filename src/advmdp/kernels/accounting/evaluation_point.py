@@ -7,8 +7,8 @@ from ..model.graph import Graph
 from ..runtime.targets import kernel
 from .ledger import Ledger, World
 
-# Places in the figures of an evaluation point: the four sums of the ledger, the best policy's loss and
-# what the estimates say of it, the learner's epoch and mean width.
+# Places in the figures of an evaluation point: the four sums of the ledger, the best policy's loss
+# and what the estimates say of it, the learner's epoch and mean width.
 SUMS, BEST, BEST_ESTIMATED, EPOCH, WIDTH, N_FIGURES = 0, 4, 5, 6, 7, 8
 
 

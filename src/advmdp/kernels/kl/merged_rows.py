@@ -9,8 +9,8 @@ which does not depend on beta: it is formed once, and an evaluation reads a line
 would read a row for every action.  Rows that a bound holds are solved one by one.
 
 Which rows are free is guessed from the last projection and verified in every evaluation.  For most
-rows one comparison does it: ``HeldRows.tight`` bounds how close a row is to its bounds, and tilts that are
-not far enough apart to close that gap cannot take the row out of it.
+rows one comparison does it: ``HeldRows.tight`` says how close a row is to its bounds, and tilts
+that are not far enough apart to close that gap cannot take the row out of it.
 
 Lines exist where every successor is possible; elsewhere they are empty, nothing is merged, and
 every row is looked at in every evaluation.

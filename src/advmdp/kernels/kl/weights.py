@@ -15,8 +15,8 @@ from ..model.graph import (
     row_scale,
     row_size,
 )
-from ..model.log_storage import TINY, from_log, linear
-from ..model.measure import Measure
+from ..model.log_storage import TINY, from_log
+from ..model.measure import Measure, join
 from ..model.row_status import is_known
 from ..runtime.passes import sum_and_low
 from ..runtime.targets import kernel, leaf
@@ -151,14 +151,6 @@ def load_weights(
         cost -= 1.0 + load_layer_in_logs(graph, k, weights, rows, measure, scratch)
     measure.mass[measure.mass.shape[0] - 1] = 1.0
     return cost
-
-
-@kernel
-def join(graph: Graph, measure: Measure, out: Floats) -> None:
-    """out = q = mass * policy * chance over entries."""
-    for r in range(measure.policy.shape[0]):
-        flow = linear(measure.mass[r // graph.n_actions]) * linear(measure.policy[r])
-        row_scale(graph, r, measure.chance, flow, out)
 
 
 @kernel

@@ -45,7 +45,7 @@ def _its_policy(state: Any) -> Borrowed:
     return Borrowed(state.policy)
 
 
-@dispatched("state", default=_its_policy)
+@dispatched("state", default=_its_policy, returns_record=True)
 def current_policy(state: Any) -> Borrowed:
     """pi_t over rows, in log storage."""
 
@@ -202,7 +202,7 @@ def _no_certificate(state: Any, counts: NDArray[np.int64], worst: Floats) -> Non
 
 @dispatched("state", default=_no_certificate)
 def add_certificate(state: Any, counts: NDArray[np.int64], worst: Floats) -> None:
-    """Add the certificate of the last step to the account: four counts, their number, two maxima."""
+    """Add the certificate of the last step: four counts, their number, and two maxima."""
 
 
 @leaf

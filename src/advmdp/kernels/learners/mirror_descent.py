@@ -9,7 +9,7 @@ the observed losses:
 
     UPPER    l / (u + gamma)    UOB-REPS: u the largest occupancy over the set
     PRINTED  l / (u + gamma)    the same, u by the supplement's Comp-Prob-UB as it is printed
-    OWN      l / (q^ + gamma)   O-REPS with bandit feedback, Bandit UC-O-REPS; q^(x) at least a floor
+    OWN      l / (q^ + gamma)   O-REPS with bandit feedback, Bandit UC-O-REPS; q^(x) >= a floor
     FULL     l                  full information: O-REPS, UC-O-REPS
 """
 
@@ -184,19 +184,19 @@ def begin_update(
 
 
 @interface.solve_pending.register(MirrorState)
-@leaf
+@kernel
 def solve_pending(graph: Graph, state: MirrorState, in_logs: bool | None) -> bool:
     return solve_step(graph, state.step, state.rows, in_logs)  # type: ignore[no-any-return]
 
 
 @interface.settle_update.register(MirrorState)
-@leaf
+@kernel
 def settle_update(graph: Graph, state: MirrorState) -> None:
     settle(state.visits)
 
 
 @interface.undo_update.register(MirrorState)
-@leaf
+@kernel
 def undo_update(graph: Graph, state: MirrorState, states: Counts, path: Counts) -> None:
     if state.settings.estimator == FULL:
         remove_losses(graph, state.step)

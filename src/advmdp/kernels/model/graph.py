@@ -5,9 +5,9 @@ A row (x, a) owns the entries ``row_start[r] .. row_start[r + 1]``; entry j lead
 compiler sees that they cannot be negative and turns the dense loops into vector instructions
 (measured: 0.2 ns an entry, against 1.1 ns with signed indices).
 
-Probabilities are in *log storage* (``log_storage``): a positive number is the probability itself, a negative one is
-the logarithm of a probability below 1e-200.  Such an entry weighs
-nothing in any sum, so the loops below read ``max(value, 0)``.
+Probabilities are in *log storage* (``log_storage``): a positive number is the probability itself,
+a negative one the logarithm of a probability below 1e-200.  Such an entry weighs nothing in any
+sum, so the loops below read ``max(value, 0)``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..runtime.storage import Lasting
-from .graph import Floats
+from ..runtime.targets import kernel
+from .graph import Floats, Graph, row_scale
+from .log_storage import linear
 
 
 class Measure(NamedTuple):
@@ -14,3 +16,11 @@ class Measure(NamedTuple):
     chance: Lasting[Floats]  # (E,) P^q(x' | x, a)
     policy: Lasting[Floats]  # (R,) pi^q(a | x)
     mass: Lasting[Floats]  # (S,) q(x)
+
+
+@kernel
+def join(graph: Graph, measure: Measure, out: Floats) -> None:
+    """out = q = mass * policy * chance over entries."""
+    for r in range(measure.policy.shape[0]):
+        flow = linear(measure.mass[r // graph.n_actions]) * linear(measure.policy[r])
+        row_scale(graph, r, measure.chance, flow, out)

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
-from .targets import overload_for_target
+from .targets import compile_alone, overload_for_target
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,11 +46,16 @@ class Dispatched(Protocol):
 
 
 def dispatched(
-    argument: str, *, default: Callable[..., Any] | None = None, inline: bool = True
+    argument: str,
+    *,
+    default: Callable[..., Any] | None = None,
+    inline: bool = True,
+    returns_record: bool = False,
 ) -> Callable[[Callable[..., Any]], Dispatched]:
     """Make an interface of a function: choose by the type of the argument named ``argument``.
 
-    ``default`` is the implementation for types without one of their own.
+    ``default`` is the implementation for types without one of their own.  ``returns_record`` is for
+    functions that hand out arrays: they have to be one expression, which Python can run as it is.
     """
 
     def decorate(interface: Callable[..., Any]) -> Dispatched:
@@ -67,7 +73,10 @@ def dispatched(
             return table[kind]
 
         def call(*arguments: Any) -> Any:
-            return callable_from_python(implementation(type(arguments[place])))(*arguments)
+            chosen = implementation(type(arguments[place]))
+            if returns_record:
+                return getattr(chosen, "py_func", chosen)(*arguments)
+            return callable_from_python(chosen)(*arguments)
 
         def choose(*types: Any) -> Any:
             chosen = implementation(class_of(types[place]))
@@ -90,11 +99,12 @@ def dispatched(
     return decorate
 
 
+@cache
 def callable_from_python(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel itself; of a leaf, which exists inside its callers only, the Python function."""
+    """A kernel itself; a leaf, which exists inside its callers only, compiled by itself."""
     options = getattr(function, "targetoptions", {})
     if options.get("no_cpython_wrapper"):
-        return cast("Callable[..., Any]", function.py_func)  # type: ignore[attr-defined]
+        return compile_alone(function.py_func)  # type: ignore[attr-defined, no-any-return]
     return function
 
 

@@ -61,7 +61,8 @@ def leaves(
 
     A storage that is declared on a field with a nested record is that of all its leaves.
     """
-    declared = storage_of(type(record))
+    kind: type = type(record)
+    declared = storage_of(kind)
     for name, value in zip(record._fields, record, strict=True):
         mine = of_all or declared[name]
         if hasattr(value, "_fields"):

@@ -89,6 +89,13 @@ def _compile(function: F, *, inline: bool) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
+def compile_alone(function: F) -> F:
+    """A leaf as a function that Python can call; compiled anew in every process."""
+    from numba import njit
+
+    return njit(**CPU_OPTIONS)(function)  # type: ignore
+
+
 def compiles_for_cpu() -> bool:
     """Whether kernels become machine code of this machine's processor."""
     from numba.core import config
@@ -119,7 +126,7 @@ def overload_for_target(function: Callable[..., Any], *, inline: bool) -> Callab
         from numba.extending import overload
 
         options = {**CPU_OPTIONS, "forceinline": inline}
-        return overload(function, jit_options=options, strict=False)  # type: ignore[no-any-return, no-untyped-call]
+        return overload(function, jit_options=options, strict=False)  # type: ignore
     from numba.core import config
 
     if config.ENABLE_CUDASIM:

@@ -171,7 +171,7 @@ def solve_ball_row_in_logs(
 
 
 @interface.learns_from_counts.register(BallRows)
-@leaf
+@kernel
 def ball_learns(rows: BallRows) -> bool:
     return True
 

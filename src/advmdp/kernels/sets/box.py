@@ -217,7 +217,7 @@ def guess_active_box(
 
 
 @interface.learns_from_counts.register(BoxRows)
-@leaf
+@kernel
 def box_learns(rows: BoxRows) -> bool:
     return True
 

@@ -1,4 +1,4 @@
-"""Passes over a row between bounds, see ``kernels/runtime/vectors``: how tight it is, and clipping it."""
+"""Passes over a row between bounds (``runtime/vectors``): how tight it is, and clipping it."""
 
 from __future__ import annotations
 

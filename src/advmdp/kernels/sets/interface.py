@@ -48,7 +48,7 @@ def largest_probability(graph: Graph, r: int, position: int, rows: Any) -> float
     """max p(position) over the row: the same for the indicator of one successor."""
 
 
-@dispatched("rows")
+@dispatched("rows", returns_record=True)
 def known_transition(rows: Any) -> Borrowed:
     """The array over entries in which KNOWN rows stand."""
 

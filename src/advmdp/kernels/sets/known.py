@@ -9,7 +9,7 @@ from ..model.row_status import Marks
 from ..model.visits import Visits
 from ..runtime.dispatch import Borrowed
 from ..runtime.storage import Common, Switch
-from ..runtime.targets import leaf
+from ..runtime.targets import kernel, leaf
 from . import interface
 from .held import HeldRows
 from .interface import Order
@@ -65,7 +65,7 @@ def no_bound_row_in_logs(
 
 
 @interface.learns_from_counts.register(KnownRows)
-@leaf
+@kernel
 def nothing_to_learn(rows: KnownRows) -> bool:
     return False
 
@@ -83,7 +83,7 @@ def copy_nothing(graph: Graph, r: int, rows: KnownRows, target: KnownRows) -> No
 
 
 @interface.mean_width.register(KnownRows)
-@leaf
+@kernel
 def no_width(rows: KnownRows) -> float:
     return 0.0
 

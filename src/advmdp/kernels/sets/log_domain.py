@@ -1,6 +1,6 @@
 """Row problems in the log domain: for rows whose weights no float can hold side by side.
 
-``work`` holds ln w = ln p~ + beta on entry and p_beta on exit.  Slow, and used on the safe path only.
+``work`` holds ln w = ln p~ + beta on entry and p_beta on exit.  Slow: for the safe path only.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def largest_state_occupancy(
     reach: Reach,
     printed: bool,
 ) -> float:
-    """max over the set of q(target), for a state of layer k (``printed``: see ``shift_ball_as_printed``)."""
+    """max over the set of q(target), for a state of layer k; ``printed`` as a paper prints it."""
     if k == 0:
         return 1.0
     for x in range(layer_begin(graph, k), layer_end(graph, k)):

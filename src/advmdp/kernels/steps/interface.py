@@ -3,7 +3,7 @@
 A step keeps the iterate q_t as a ``Measure`` in a field ``measure`` and moves it in two acts:
 
     add_path_losses, add_losses   take eta times the (estimated) losses into the objective
-    solve_step                    the minimiser over the measures of the set, committed when certified
+    solve_step                    the minimiser over the set, committed when certified
 
 An episode that cannot be certified is taken back with ``remove_path_losses`` or ``remove_losses``.
 To add a step: a record, these functions registered for it, and a learner that is made with it; the
@@ -70,7 +70,7 @@ def solve_step(graph: Graph, step: Any, rows: Any, in_logs: bool | None) -> bool
     """
 
 
-@dispatched("step")
+@dispatched("step", returns_record=True)
 def certificate_of(step: Any) -> Certificate:
     """The certificate of the last solution."""
 
