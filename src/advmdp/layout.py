@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.graph import Graph
-from advmdp.support import (
+from advmdp.layout_checks import (
     checked_pools,
     checked_sizes,
     checked_support,
     reachable,
     refuse_too_many,
-    whole_number,
 )
+from advmdp.number_checks import whole_number
 
 Floats = NDArray[np.float64]
 Table = list[Floats]

@@ -17,7 +17,7 @@ from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.numbering import Numbering, numbering
 from advmdp.layout import Layout
-from advmdp.world.checks import whole_number
+from advmdp.number_checks import whole_number
 from advmdp.world.time_expand import stationary_pools
 
 

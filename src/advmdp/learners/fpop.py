@@ -14,10 +14,10 @@ from advmdp.layout import Layout, Table
 from advmdp.learners.base import FullInformation
 from advmdp.learners.compiled import OLD_VISITS, FullInformationLearner
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate, width_log_term
+from advmdp.number_checks import whole_number
 from advmdp.seeds import seed_words
 from advmdp.steps.confidence import KnownTransition
 from advmdp.steps.workspace import all_transitions, new_reach, no_visits
-from advmdp.support import whole_number
 
 Seed = int | np.random.SeedSequence
 

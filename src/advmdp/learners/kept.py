@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.archive import JSON, write_archive
-from advmdp.declared import declared_pools, declared_successors
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
+from advmdp.layout_io import declared_pools, declared_successors
 
 Saved = dict[str, NDArray[Any]]
 

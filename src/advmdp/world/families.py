@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
+from advmdp.number_checks import positive_number, unit_number, whole_number
 from advmdp.seeds import generator
-from advmdp.world.checks import positive_number, unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import on_map
 from advmdp.world.walks import grid, river_swim

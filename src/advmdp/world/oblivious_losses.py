@@ -12,8 +12,9 @@ import numpy as np
 from advmdp.errors import InvalidInput
 from advmdp.kernels.losses import CYCLE, DRIFT, MAJORITY, MARKED
 from advmdp.layout import Layout
+from advmdp.number_checks import unit_number, whole_number
 from advmdp.seeds import generator
-from advmdp.world.checks import unit_number, unit_pairs, unit_tables, whole_number
+from advmdp.world.checks import unit_pairs, unit_tables
 from advmdp.world.loss_streams import ProgramStream, loss_program
 
 Seed = int | np.random.SeedSequence

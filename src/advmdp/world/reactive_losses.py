@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.kernels.losses import CYCLE
 from advmdp.layout import Floats, Layout
+from advmdp.number_checks import unit_number
 from advmdp.seeds import seed_words
-from advmdp.world.checks import unit_number, unit_pairs
+from advmdp.world.checks import unit_pairs
 from advmdp.world.loss_streams import Integers, ProgramStream, State, loss_program
 from advmdp.world.oblivious_losses import Seed, keep_copy
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
-from advmdp.world.checks import whole_number
+from advmdp.number_checks import whole_number
 from advmdp.world.mdp import ROW_SUM_TOLERANCE, LayeredMDP
 
 

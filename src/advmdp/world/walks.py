@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advmdp.layout import Floats
-from advmdp.world.checks import unit_number, whole_number
+from advmdp.number_checks import unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 
