@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from advmdp.claims.page import findings_page, write_page
 from advmdp.errors import InvalidInput
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 from tests.claims.test_verify import VERDICTS, finding
 from tests.reports.browser import ARGUMENTS, browser_path
 

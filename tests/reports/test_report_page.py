@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from advmdp.errors import InvalidInput
-from advmdp.reports.html import report_page, write_report
+from advmdp.errors import InvalidInput, StorageFailure
+from advmdp.reports.html.report_page import report_page, write_report
 from advmdp.reports.results import Results
 from tests.reports.browser import ARGUMENTS, browser_path
 from tests.reports.frames import LAWS, changed, made_up_results, told
@@ -246,7 +246,7 @@ def test_refusals_and_replacement(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path = write_report(results, tmp_path / "new" / "report.html")
     old = path.read_text("utf-8")
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(InvalidInput, match="disk full"):
+    with pytest.raises(StorageFailure, match="disk full"):
         write_report(results, path, "another")
     assert path.read_text("utf-8") == old
     assert list(path.parent.iterdir()) == [path]

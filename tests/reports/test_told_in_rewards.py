@@ -18,16 +18,16 @@ from advmdp.cli import main
 from advmdp.errors import InvalidInput
 from advmdp.experiments.build import build
 from advmdp.experiments.spec import RunSpec
-from advmdp.reports.collect import Played, collect
-from advmdp.reports.html import report_page
-from advmdp.reports.panels import FIGURES, rate_panels
+from advmdp.reports.cells import cells_of, select_cell
+from advmdp.reports.figures.cell_panels import FIGURES, rate_panels
+from advmdp.reports.from_runs import LabelledRun, results_from_runs
+from advmdp.reports.html.report_page import report_page
 from advmdp.reports.rates import families_of
-from advmdp.reports.results import TERMS, Results
-from advmdp.reports.sheets import overview_sheet, reward_sheet, summary_sheet
-from advmdp.reports.summary import cells_of, select_cell
+from advmdp.reports.results import Results
+from advmdp.reports.tables.cell_tables import overview_table, reward_table, summary_table
 from advmdp.store import Store
 from tests.experiments.sweeps import one_run, play_here
-from tests.reports.frames import made_up_results, told
+from tests.reports.frames import TERMS, made_up_results, told
 
 EUR = {"low": -3.0, "high": 5.0, "unit": "EUR"}
 
@@ -221,7 +221,7 @@ def test_gymnasium_is_told_in_its_own_rewards(
     assert row["expected_reward"] == pytest.approx(uniform, abs=1e-9)
     assert row["best_reward"] == pytest.approx(best, abs=1e-9)
     (cell,) = cells_of(Results(store.runs(), store.curves()))
-    sheet = reward_sheet(cell)
+    sheet = reward_table(cell)
     assert sheet is not None
     earned = [entry.value for entry in sheet.rows[0].entries]
     assert earned[1] == pytest.approx(uniform / 10, abs=1e-9)
@@ -299,10 +299,10 @@ def test_units_never_share_an_axis_a_mean_or_a_comparison() -> None:
                     and "width" not in panel.y_label
                     and panel.y_label != "epoch"
                 )
-    overview = overview_sheet(cells)
+    overview = overview_table(cells)
     assert overview.columns[-1] == "in"
     assert [row.entries[-1].text for row in overview.rows] == [cell.units.name for cell in cells]
-    assert summary_sheet(cells[0]).columns[2] == "regret"
+    assert summary_table(cells[0]).columns[2] == "regret"
 
 
 def test_a_figure_needs_one_kind_of_units() -> None:
@@ -370,12 +370,14 @@ def test_runs_in_memory() -> None:
     losses = am.losses.Stochastic(np.linspace(0.0, 1.0, mdp.layout.n_rows))
     run = am.play(mdp, losses, am.Uniform(mdp.layout), 50)
     rewards = am.Rewards(-1.0, 3.0)
-    (cell,) = cells_of(collect([Played("uniform", run, rewards=rewards, unit="EUR")]))
+    (cell,) = cells_of(
+        results_from_runs([LabelledRun("uniform", run, rewards=rewards, unit="EUR")])
+    )
     curves, (group,) = rewards.report(run), cell.groups
     np.testing.assert_allclose(group.curves["expected"][0], curves.expected_reward)
     np.testing.assert_allclose(group.curves["realised"][0], curves.realised_reward)
     np.testing.assert_allclose(group.curves["best"][0], curves.best_reward)
     np.testing.assert_allclose(group.curves["regret"][0], curves.regret)
-    (fewer,) = cells_of(collect([Played("uniform", run, rewards=rewards, steps=1)]))
+    (fewer,) = cells_of(results_from_runs([LabelledRun("uniform", run, rewards=rewards, steps=1)]))
     difference = group.curves["expected"][0] - fewer.groups[0].curves["expected"][0]
     np.testing.assert_allclose(difference, 3.0 * run.episodes)  # a step less at the high end

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 from advmdp.cli import main
 from advmdp.experiments.sweep import SweepSpec
-from advmdp.reports.html import report_page
+from advmdp.reports.html.report_page import report_page
 from advmdp.reports.results import Results
 from advmdp.store import Store
 from tests.experiments.sweeps import play_here

@@ -14,8 +14,8 @@ from itertools import groupby
 
 import numpy as np
 
+from advmdp.reports.cells import Cell, Group
 from advmdp.reports.statistics import Band, Floats, PowerLaw, mean_band, power_law
-from advmdp.reports.summary import Cell, Group
 from advmdp.reports.units import Units
 
 WITHIN_RUN = "within the run, last decade"
