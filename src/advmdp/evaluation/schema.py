@@ -69,7 +69,7 @@ class Column:
     in_units: str = ""
     """The name in reports, where values are in losses or in rewards; ``name`` by default."""
     optional: bool = False
-    """Whether a report accepts frames without it."""
+    """Whether a report accepts frames without it; true for columns that older runs lack."""
 
     @property
     def quantity(self) -> str:

@@ -66,7 +66,8 @@ class Results:
         without_curve = done.filter(~done["run"].is_in(curves["run"].unique().to_list()))
         _reject(without_curve, "curves", "is finished but has no curve")
         of_done = curves.filter(curves["run"].is_in(done["run"].to_list()))
-        numbers = [pl.col(column.name).is_finite() for column in loss_columns(Level.RUN)]
+        needed = [column for column in loss_columns(Level.RUN) if not column.optional]
+        numbers = [pl.col(column.name).is_finite() for column in needed]
         for name, frame in (("runs", done), ("curves", of_done)):
             broken = frame.filter(~pl.all_horizontal(numbers).fill_null(False))
             _reject(broken, name, "has a loss or a regret that is not a finite number")

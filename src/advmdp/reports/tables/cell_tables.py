@@ -70,7 +70,11 @@ def reward_table(cell: Cell) -> TableData | None:
     """The rewards of the learners of a cell; None for a cell in losses."""
     if not cell.units.in_rewards:
         return None
-    totals = [column for column in loss_columns(Level.RUN) if column.kind is Kind.TOTAL_LOSS]
+    totals = [
+        column
+        for column in loss_columns(Level.RUN)
+        if column.kind is Kind.TOTAL_LOSS and not column.optional
+    ]
     rows = []
     for group in sorted(cell.groups, key=lambda group: group.regret.estimate):
         means = [group.per_episode(column.quantity).estimate for column in totals]
