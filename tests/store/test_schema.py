@@ -91,6 +91,7 @@ def test_sources_are_attributes_of_a_run() -> None:
     run = played(SPECS[0])
     for column in schema.COLUMNS:
         if column.source is not None:
+            assert column.source.rpartition(".")[2] == column.name  # nothing is stored renamed
             assert schema.value_of(run, column) is attrgetter(column.source)(run)
     uniform = played(SPECS[1])
     assert all(schema.value_of(uniform, term) is None for term in schema.term_columns())
@@ -189,9 +190,11 @@ def test_reports_have_the_declared_columns(store: Store) -> None:
         for group in cell.groups:
             terms = {"uob-reps": set(), "uniform": {*TERMS, "epoch", "mean_width"}}
             assert set(group.curves) == quantities - terms[group.learner]
-            for loss in schema.loss_columns(Level.RUN):
-                ends = group.curves[loss.quantity][:, -1]
-                np.testing.assert_allclose(ends, group.runs[loss.quantity], rtol=1e-14)
+            frame = store.curves(group.runs["run"])
+            for reward, loss in schema.reward_columns(Level.POINT):
+                shown = frame[reward.name if cell.units.in_rewards else loss.name].to_numpy()
+                np.testing.assert_array_equal(group.curves[loss.quantity], [shown])
+                np.testing.assert_array_equal(group.runs[loss.quantity], shown[-1:])
 
 
 def test_runs_in_memory_and_in_a_store_give_the_same_results(store: Store) -> None:
