@@ -18,7 +18,7 @@ from advmdp.number_checks import whole_number
 from advmdp.world.mdp import ROW_SUM_TOLERANCE, LayeredMDP
 
 
-def on_map(
+def mdp_with_support(
     transitions: Sequence[Floats],
     natural_loss: Sequence[Floats] | None,
     *,
@@ -99,7 +99,7 @@ def time_expand(
     first = places != 0.0
     if costs is not None:
         costs = begin_with(first, costs, np.zeros((1, n_actions)))
-    return on_map(
+    return mdp_with_support(
         begin_with(first, transitions, np.broadcast_to(places, (1, n_actions, n_places))),
         costs,
         per_action=per_action,
