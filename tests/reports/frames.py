@@ -66,7 +66,9 @@ def changed(results: Results, run: int, **values: Any) -> Results:
     return Results(pl.DataFrame(rows, schema=RUN_SCHEMA), results.curves)
 
 
-def told(results: Results, low: float | None, high: float | None, unit: str | None) -> Results:
+def in_rewards(
+    results: Results, low: float | None, high: float | None, unit: str | None
+) -> Results:
     """The results with another range, as other runs."""
     runs = results.runs.with_columns(
         run=pl.col("run") + f" {unit}{low}",

@@ -14,7 +14,7 @@ from advmdp.errors import InvalidInput, StorageFailure
 from advmdp.reports.html.report_page import report_page, write_report
 from advmdp.reports.results import Results
 from tests.reports.browser import ARGUMENTS, browser_path
-from tests.reports.frames import LAWS, changed, made_up_results, told
+from tests.reports.frames import LAWS, changed, in_rewards, made_up_results
 
 NASTY = "</script><script>alert(1)</script><b>$x & \u2028"
 TABS = ("overview", "regret", "rate", "terms", "epochs", "realised", "comparisons", "specs")
@@ -192,7 +192,7 @@ def test_everything_is_drawn_before_printing(page: Page) -> None:
 
 
 def test_a_page_in_rewards(browser: Browser, tmp_path: Path) -> None:
-    results = told(made_up_results(n_episodes=(100, 400), n_replicates=3), -1.0, 1.0, "EUR")
+    results = in_rewards(made_up_results(n_episodes=(100, 400), n_replicates=3), -1.0, 1.0, "EUR")
     for page in opened(browser, write_report(results, tmp_path / "rewards.html")):
         expect(page.locator("#overview")).to_contain_text("Rewards per episode")
         expect(page.locator("#cell")).to_contain_text("rewards from -1 to 1 EUR")

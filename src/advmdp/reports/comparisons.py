@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from advmdp.reports.statistics import Interval, mean_interval, sign_flip_p_values
+from advmdp.reports.sign_flips import sign_flip_p_values
+from advmdp.reports.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
     from advmdp.reports.cells import Group, Replicate

@@ -25,6 +25,7 @@ True
 
 from __future__ import annotations
 
+from advmdp.world.adaptive_losses import Adaptive, Custom, History, PlayedEpisode
 from advmdp.world.loss_streams import LossProcess, LossStream
 from advmdp.world.oblivious_losses import (
     Corrupted,
@@ -34,7 +35,6 @@ from advmdp.world.oblivious_losses import (
     Stochastic,
     Switching,
 )
-from advmdp.world.adaptive_losses import Adaptive, Custom, History, PlayedEpisode
 
 __all__ = [
     "Adaptive",

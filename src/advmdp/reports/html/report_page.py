@@ -111,9 +111,9 @@ def _counts(results: Results, cells: Sequence[Cell]) -> str:
     versions = ", ".join(results.finished["version"].drop_nulls().unique().sort().to_list())
     by = f" Played by advmdp {versions}." if versions else ""
     has_rewards = any(cell.units.in_rewards for cell in cells)
-    told = " Cells with a range of rewards are told in rewards." if has_rewards else ""
+    units = " Cells with a range of rewards are in rewards." if has_rewards else ""
     several = "cell" if len(cells) == 1 else "cells"
     return (
         f"{counts[FINISHED]:,} finished runs{left_out} in {len(cells)} {several}: learners that "
-        f"met the same MDP, losses and number of episodes T, replicate by replicate.{told}{by}"
+        f"met the same MDP, losses and number of episodes T, replicate by replicate.{units}{by}"
     )

@@ -9,7 +9,8 @@ import polars as pl
 from advmdp.evaluation.schema import Kind, Level, loss_columns, solver_columns
 from advmdp.reports.cells import Cell
 from advmdp.reports.rates import Family
-from advmdp.reports.statistics import EXACT_FLIPS, LEVEL
+from advmdp.reports.sign_flips import EXACT_FLIPS
+from advmdp.reports.statistics import LEVEL
 from advmdp.reports.tables.table_data import (
     NOTHING,
     TableData,
@@ -86,9 +87,7 @@ def reward_table(cell: Cell) -> TableData | None:
         )
         rows.append(TableRow(entries, (group.learner,)))
     columns = ("learner", *(column.label for column in totals), "expected in total")
-    note = (
-        f"Means over replicates, {cell.units.name} in a step. Realised: on the trajectories drawn."
-    )
+    note = f"Means over replicates, {cell.units.name} in a step. Realised: on the sampled trajectories."
     return TableData("Rewards per episode", columns, tuple(rows), note)
 
 

@@ -27,7 +27,7 @@ from advmdp.reports.results import Results
 from advmdp.reports.tables.cell_tables import overview_table, reward_table, summary_table
 from advmdp.store import Store
 from tests.experiments.sweeps import one_run, play_here
-from tests.reports.frames import TERMS, made_up_results, told
+from tests.reports.frames import TERMS, in_rewards, made_up_results
 
 EUR = {"low": -3.0, "high": 5.0, "unit": "EUR"}
 
@@ -234,7 +234,7 @@ PLAIN = made_up_results(n_episodes=(100, 400), n_replicates=3)
 @given(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 @settings(max_examples=20, deadline=None)
 def test_an_affine_map_changes_units_and_nothing_else(low: float, span: float) -> None:
-    priced = told(PLAIN, low, low + span, "EUR")
+    priced = in_rewards(PLAIN, low, low + span, "EUR")
     span = (low + span) - low
     for cell, plain in zip(cells_of(priced), cells_of(PLAIN), strict=True):
         for group, twin in zip(cell.groups, plain.groups, strict=True):
@@ -266,8 +266,8 @@ def test_an_affine_map_changes_units_and_nothing_else(low: float, span: float) -
 
 def mixed() -> Results:
     """The same runs in losses, in rewards and in euros."""
-    parts = [PLAIN, told(PLAIN, -1.0, 0.0, "rewards"), told(PLAIN, -1.0, 0.0, "EUR")]
-    parts.append(told(PLAIN, 0.0, 10.0, "EUR"))
+    parts = [PLAIN, in_rewards(PLAIN, -1.0, 0.0, "rewards"), in_rewards(PLAIN, -1.0, 0.0, "EUR")]
+    parts.append(in_rewards(PLAIN, 0.0, 10.0, "EUR"))
     frames = [pl.concat([getattr(part, name) for part in parts]) for name in ("runs", "curves")]
     return Results(*frames)
 
@@ -354,7 +354,7 @@ def test_a_range_on_the_command_line(text: str, tmp_path, capsys) -> None:  # ty
     ],
 )
 def test_half_a_range_is_refused(change: dict[str, Any]) -> None:
-    results = told(PLAIN, -1.0, 1.0, "EUR")
+    results = in_rewards(PLAIN, -1.0, 1.0, "EUR")
     broken = results.runs.with_columns(pl.lit(value).alias(key) for key, value in change.items())
     with pytest.raises(InvalidInput, match="needs reward_low < reward_high, reward_unit and"):
         Results(broken, results.curves)
