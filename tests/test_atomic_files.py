@@ -19,9 +19,13 @@ from tests.reports.runs import learner_and_baseline
 def test_a_block_that_raises_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), replacing(path) as draft:
+
+    def interrupted(draft: Path) -> None:
         draft.write_text("new")
         raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), replacing(path) as draft:
+        interrupted(draft)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -43,7 +47,7 @@ def test_failures_name_the_file_and_keep_their_own_words(tmp_path: Path) -> None
         write_atomically(tmp_path / "absent" / "file", [b""])
     with pytest.raises(StorageFailure, match="file: cannot be written"), replacing(path):
         pass  # nothing was written: there is no draft to rename
-    with pytest.raises(StorageFailure, match="^another message$"), replacing(path):
+    with pytest.raises(StorageFailure, match=r"^another message$"), replacing(path):
         raise StorageFailure("another message")
     assert not list(tmp_path.iterdir())
 

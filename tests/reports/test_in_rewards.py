@@ -108,7 +108,7 @@ def test_the_page_says_what_was_earned(priced) -> None:  # type: ignore[no-untyp
     data = json.loads(page.partition('id="data"')[2].partition(">")[2].partition("</script>")[0])
     (cell,) = data["cells"]
     assert cell["name"].endswith(" | T = 120 | rewards from -3 to 5 EUR")
-    assert "told in rewards" in data["counts"]
+    assert "are in rewards" in data["counts"]
     learners = np.array([spec.learner.name for spec in specs])
     regret = np.array([account.best - account.expected for account in accounts])
     for name in ("uob-reps", "uniform"):

@@ -87,7 +87,7 @@ def reward_table(cell: Cell) -> TableData | None:
         )
         rows.append(TableRow(entries, (group.learner,)))
     columns = ("learner", *(column.label for column in totals), "expected in total")
-    note = f"Means over replicates, {cell.units.name} in a step. Realised: on the sampled trajectories."
+    note = f"Means over replicates, {cell.units.name} in a step. Realised: on sampled trajectories."
     return TableData("Rewards per episode", columns, tuple(rows), note)
 
 
