@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from advmdp.errors import InvalidInput, StorageFailure
 from advmdp.reports.html.report_page import report_page, write_report
 from advmdp.reports.results import Results
-from tests.reports.browser import ARGUMENTS, browser_path
+from tests.reports.browser import launched, opened
 from tests.reports.frames import LAWS, changed, in_rewards, made_up_results
 
 NASTY = "</script><script>alert(1)</script><b>$x & \u2028"
@@ -22,10 +22,7 @@ TABS = ("overview", "regret", "rate", "terms", "epochs", "realised", "comparison
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=browser_path(), args=list(ARGUMENTS))
-        yield launched
-        launched.close()
+    yield from launched()
 
 
 @pytest.fixture(scope="module")
@@ -38,22 +35,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def page(browser: Browser, report: Path) -> Iterator[Page]:
     yield from opened(browser, report)
-
-
-def opened(browser: Browser, report: Path) -> Iterator[Page]:
-    """The page; afterwards, whether it complained or asked for anything but itself."""
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    complaints: list[str] = []
-    requests: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(report.as_uri())
-    yield page
-    page.close()
-    assert complaints == []
-    assert {url for url in requests if not url.startswith("data:")} == {report.as_uri()}
 
 
 def shown_keys(page: Page, tab: str) -> set[str]:
