@@ -144,7 +144,7 @@ def test_the_page_says_what_was_earned(priced) -> None:  # type: ignore[no-untyp
     assert "regret (EUR)" in cell["sheets"]["comparisons"]["note"]
 
 
-def test_progress_and_ends_are_told_in_rewards(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+def test_progress_and_ends_are_in_rewards(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
     arguments = ["run", "uob-reps", "--episodes", "300", "--rewards", "-3,5,EUR"]
     assert main([*arguments, "--store", str(tmp_path / "a"), "--json"]) == 0
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -203,7 +203,7 @@ def by_the_table(env: Any, horizon: int, weights: tuple[float, float]) -> tuple[
     ("identifier", "horizon"), [("FrozenLake-v1", 8), ("CliffWalking-v1", 5), ("Taxi-v4", 2)]
 )
 @pytest.mark.parametrize("reverses", [False, True])
-def test_gymnasium_is_told_in_its_own_rewards(
+def test_gymnasium_is_reported_in_its_own_rewards(
     identifier: str, horizon: int, reverses: bool, tmp_path: Path
 ) -> None:
     """Taxi has an opening layer, which is no step of an episode and earns nothing."""
@@ -360,7 +360,7 @@ def test_half_a_range_is_refused(change: dict[str, Any]) -> None:
         Results(broken, results.curves)
 
 
-def test_frames_without_reward_columns_are_told_in_losses() -> None:
+def test_frames_without_reward_columns_are_in_losses() -> None:
     bare = PLAIN.runs.drop("reward_low", "reward_high", "reward_unit", "reward_steps")
     assert report_page(Results(bare, PLAIN.curves)) == report_page(PLAIN)
 

@@ -105,7 +105,7 @@ def test_labels_of_major_and_minor_ticks_are_on_one_line() -> None:
     assert tops["1,000"] == pytest.approx(tops["2,000"], abs=0.5)
 
 
-def test_slopes_are_told() -> None:
+def test_slopes_are_labelled() -> None:
     (panel,) = rate_panels(families_of(CELLS)[0])
     labels = {series.label for series in panel.series}
     assert any(label.startswith("uniform (T^1.00 [") for label in labels)

@@ -1,4 +1,4 @@
-"""A store that was written before runs could be told in rewards: it opens and reads as it did.
+"""A store that was written before runs had ranges of rewards: it opens and reads as it did.
 
 ``before_rewards/`` holds eight runs, and what ``ls``, ``show`` and the page said about them then.
 """

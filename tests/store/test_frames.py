@@ -26,13 +26,13 @@ def frames(n_curves: int, n_runs: int) -> tuple[pl.DataFrame, pl.DataFrame]:
 @pytest.mark.parametrize(("n_curves", "n_runs"), [(10, 10), (300, 300), (10, 3000)])
 def test_exported_rows_keep_the_order_of_the_curves(n_curves: int, n_runs: int) -> None:
     curves, runs = frames(n_curves, n_runs)
-    told = with_identity(curves, runs)
-    assert told.select("run", "episodes").rows() == curves.select("run", "episodes").rows()
-    assert told["seed"].to_list() == [int(name[4:]) for name in curves["run"]]
-    assert told.columns[: len(IDENTITY)] == list(IDENTITY)
+    exported = with_identity(curves, runs)
+    assert exported.select("run", "episodes").rows() == curves.select("run", "episodes").rows()
+    assert exported["seed"].to_list() == [int(name[4:]) for name in curves["run"]]
+    assert exported.columns[: len(IDENTITY)] == list(IDENTITY)
 
 
 def test_runs_without_curves_and_curves_without_runs_are_left_out() -> None:
     curves, runs = frames(10, 100)
-    told = with_identity(curves, runs.filter(pl.col("run") != curves["run"][0]))
-    assert len(told) == len(curves) - N_POINTS
+    exported = with_identity(curves, runs.filter(pl.col("run") != curves["run"][0]))
+    assert len(exported) == len(curves) - N_POINTS
