@@ -24,6 +24,7 @@ from advmdp.batch import BatchRun, RefusedRuns, play_batch
 from advmdp.batch.columns import Block
 from advmdp.batch.playing import shape_of
 from advmdp.batch.runs import casts
+from advmdp.evaluation.schema import term_columns
 from advmdp.kernels.runtime.random_numbers import TRAJECTORY, uniform_pair
 from advmdp.kernels.runtime.targets import machine_code
 from advmdp.seeds import seed_words
@@ -31,7 +32,7 @@ from benchmarks.worlds import SMALL
 
 RUNS, EPISODES = 32, 10_000
 MOMENTS = (100, 1_000)  # episodes after which policies are compared
-TERMS = ("error", "bias1", "reg", "bias2")  # of the regret
+TERMS = tuple(term.name for term in term_columns())
 # One of every kind of kernel; the last two use neither exp nor log.
 LEARNERS = (
     *("uob-reps", "uob-reps-l1", "o-reps", "uc-o-reps", "bandit-uc-o-reps", "fpop", "mdp-e"),

@@ -10,9 +10,11 @@ import numpy as np
 import polars as pl
 
 from advmdp.evaluation.run import log_spaced
-from advmdp.reports.html import write_report
-from advmdp.reports.paper_style import write_figure
-from advmdp.reports.results import CURVE_COLUMNS, FINISHED, LOSSES, RUN_COLUMNS, TERMS, Results
+from advmdp.evaluation.schema import FINISHED, Level, loss_columns, term_columns
+from advmdp.reports.figures.paper_figure import write_figure
+from advmdp.reports.html.report_page import write_report
+from advmdp.reports.results import Results, run_columns
+from advmdp.store.frames import curve_frame, polars_schema
 from benchmarks.machine import best_of
 from benchmarks.report import AT_MOST, Figure, Grid, Section, number, seconds
 
@@ -24,6 +26,9 @@ REPORT_TARGET = 20.0  # seconds
 def made_up_results(n_cells: int) -> Results:
     """Curves of random constants and exponents, all with four terms, epochs and widths."""
     rng = np.random.default_rng(0)
+    names = [column.name for column in loss_columns(Level.RUN)]
+    terms = [term.name for term in term_columns()]
+    schema = polars_schema(run_columns())
     runs, curves = [], []
     for cell in range(n_cells):
         T = LENGTHS[cell % len(LENGTHS)]
@@ -31,9 +36,9 @@ def made_up_results(n_cells: int) -> Results:
         for learner in range(LEARNERS):
             for replicate in range(REPLICATES):
                 regret = rng.uniform(1, 5) * t ** rng.uniform(0.5, 0.9)
-                losses = dict(zip(LOSSES, (regret, t + regret, t + regret, t), strict=True))
+                losses = dict(zip(names, (regret, t + regret, t + regret, t), strict=True))
                 row = {
-                    **dict.fromkeys(RUN_COLUMNS),
+                    **dict.fromkeys(schema),
                     **{name: float(values[-1]) for name, values in losses.items()},
                     "run": f"learner-{learner}_world-{cell // len(LENGTHS)}_T{T}_s0r{replicate}",
                     "status": FINISHED,
@@ -48,15 +53,14 @@ def made_up_results(n_cells: int) -> Results:
                 }
                 runs.append(row)
                 curve = {
-                    "run": [row["run"]] * len(t),
                     "episodes": t,
                     **losses,
-                    **{term: regret / len(TERMS) for term in TERMS},
+                    **{term: regret / len(terms) for term in terms},
                     "epoch": np.arange(1, len(t) + 1),
                     "mean_width": 1.0 / np.sqrt(t),
                 }
-                curves.append(pl.DataFrame(curve, schema_overrides=CURVE_COLUMNS))
-    return Results(pl.DataFrame(runs, schema=RUN_COLUMNS), pl.concat(curves))
+                curves.append(curve_frame(row["run"], curve))
+    return Results(pl.DataFrame(runs, schema=schema), pl.concat(curves))
 
 
 def run(*, quick: bool) -> Section:

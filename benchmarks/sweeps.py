@@ -99,7 +99,7 @@ def _large_store(path: Path, n_runs: int) -> Store:
     with mock.patch.object(os, "fsync"):  # the store need not outlast the benchmark
         for replicate in range(n_runs):
             spec: RunSpec = first.model_copy(update={"replicate": replicate})
-            claim = store.claim(spec.identity())
+            claim = store.lock(spec.identity())
             assert claim is not None
             store.finish(spec.identity(), claim, outcome, 0.1)
     return store

@@ -32,7 +32,8 @@ from shared import Diary, Scripted, draw_lines, dress, natural, new_figure, run_
 import advmdp as am
 from advmdp.evaluation.comparator import best_fixed_policy
 from advmdp.layout import Floats, Table
-from advmdp.reports.regret_plot import FAINT, checked_figure_path
+from advmdp.reports.figures.line_styles import FAINT
+from advmdp.reports.output_path import checked_figure_path
 from advmdp.world.loss_streams import Integers
 
 FULL = 4  # MWh; one MWh is charged or discharged in an hour

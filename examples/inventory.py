@@ -40,7 +40,7 @@ from shared import Diary, Replanner, Scripted, draw_lines, dress, natural, new_f
 import advmdp as am
 from advmdp.evaluation.comparator import best_fixed_policy
 from advmdp.layout import Floats, Table
-from advmdp.reports.regret_plot import checked_figure_path
+from advmdp.reports.output_path import checked_figure_path
 
 DAYS, ROOM, LARGEST_ORDER, MONDAY = 7, 4, 2, 2
 RENT, KEEPING, DELIVERY = 50.0, 20.0, 10.0  # euros for a pump and a day; for a pump ordered

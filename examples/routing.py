@@ -34,7 +34,7 @@ from shared import Diary, Replanner, Scripted, draw_lines, dress, natural, new_f
 import advmdp as am
 from advmdp.evaluation.comparator import best_fixed_policy
 from advmdp.layout import Floats
-from advmdp.reports.regret_plot import checked_figure_path
+from advmdp.reports.output_path import checked_figure_path
 
 MILLISECONDS = 50.0  # of delay for a loss of 1
 OTHERS, OWN = 0.25, 0.35  # the largest queues, in units of 50 ms: of others, and of our own making

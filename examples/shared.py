@@ -12,7 +12,8 @@ import numpy as np
 import advmdp as am
 from advmdp.evaluation.comparator import best_fixed_policy
 from advmdp.layout import Floats, Table
-from advmdp.reports.regret_plot import COLOURS, FAINT, INK
+from advmdp.reports.figures.axis_style import style_axes, thousands
+from advmdp.reports.figures.line_styles import COLOURS, FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,21 +141,10 @@ def new_figure(width: float, height: float, title: str, note: str) -> Figure:
 
 def dress(axes: Axes, heading: str, x: str, y: str) -> None:
     """Titles with units, thousands with commas, and as little ink as possible."""
-    from matplotlib.ticker import FuncFormatter
-
-    axes.set_title(heading, loc="left", fontsize=10.5, color=INK, pad=9)
-    axes.set_xlabel(x, fontsize=10, color=INK)
-    axes.set_ylabel(y, fontsize=10, color=INK)
     for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
         if axis.get_scale() == "linear" and max(map(abs, limits)) >= 1000:
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.tick_params(colors=INK, labelsize=9, length=3, width=0.8)
-    axes.grid(axis="y", color="#e4e4e4", linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(FAINT)
+            axis.set_major_formatter(thousands())
+    style_axes(axes, heading, x, y)
 
 
 def draw_lines(axes: Axes, x: Any, lines: Mapping[str, Any], *, named: bool = True) -> None:

@@ -1,16 +1,17 @@
-"""The one file format of the package: named arrays and a small JSON header, checksummed.
+"""The file format of the package: named arrays and a small JSON header, with a checksum.
 
-Learners and runs are kept in it.  A file is, in this order (numbers are little-endian):
+Learners, services and checkpoints are stored in it.  A file consists of, in this order (numbers are
+little-endian):
 
 * ``magic`` (8 bytes), ``version`` (4 bytes), the length of the JSON text (8 bytes)
 * the JSON text: the kind of file, its header, and name, dtype and shape of every array
 * the arrays in the order of the text, C order, little-endian, without gaps
 * the SHA-256 of everything before it (32 bytes)
 
-The same content gives the same bytes: keys and names are sorted, and nothing is stamped with a
-time.  Reading creates arrays of numbers and plain JSON values only; no code in a file can run,
-unlike with pickle.  Every later version keeps magic, version and the closing checksum where they
-are, so that damage and age can be told apart.
+Equal contents give equal bytes: keys and names are sorted, and there is no time stamp.  Reading
+creates arrays of numbers and plain JSON values only; unlike a pickle, a file cannot run code.
+Every later version keeps magic, version and the final checksum in place, so that a damaged file and
+a newer one can be told apart.
 """
 
 from __future__ import annotations
@@ -18,23 +19,21 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import secrets
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.atomic_files import write_atomically
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 Arrays = dict[str, NDArray[Any]]
 
-MAGIC = b"\x93ADVMDP\n"  # not text, and broken by a transfer that changes line ends
+MAGIC = b"\x93ADVMDP\n"  # not text; a transfer that changes line ends breaks it
 VERSION = 1
 DTYPES = frozenset(
     [f"|{kind}1" for kind in "biu"]
@@ -43,18 +42,13 @@ DTYPES = frozenset(
 )
 _OPENING = struct.Struct("<8sIQ")
 _CHECKSUM_SIZE = hashlib.sha256().digest_size
-NOT_A_FILE = "exists and is not a plain file"
-_REMEDY = "restore it from a copy, or start anew"
+_REMEDY = "restore it from a copy, or start again without it"
 
 
 def write_archive(
     path: str | Path, kind: str, header: Mapping[str, JSON], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Put a file at ``path``, or leave there what was there: never anything in between.
-
-    The bytes go to a hidden file in the same folder, reach the disk, and only then take the name.
-    A process that is killed meanwhile can leave that hidden ``.partial`` file behind; nothing
-    reads it.
+    """Write a file at ``path``, atomically: it replaces what was there only when it is complete.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -62,40 +56,12 @@ def write_archive(
     ...     read_archive(f"{folder}/a.bin", "example")
     ({'rate': 0.5}, {'n': array([0, 1, 2])})
     """
-    pieces = list(_pieces(kind, header, arrays))  # refuses before anything is written
+    pieces = list(_pieces(kind, header, arrays))  # rejects bad contents before anything is written
     write_atomically(path, pieces)
 
 
-def write_atomically(path: str | Path, pieces: Iterable[bytes]) -> None:
-    """Put any file at ``path`` in that way."""
-    if not takes_a_file(path):
-        raise StorageFailure(f"{path}: {NOT_A_FILE}; give another path")
-    target = Path(path).resolve()  # a link keeps pointing at the file
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
-    try:
-        with open(partial, "xb") as file:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, target)
-    except BaseException as error:
-        with suppress(OSError):  # a disk that refused the file may refuse its removal as well
-            partial.unlink()
-        if isinstance(error, OSError):
-            raise StorageFailure(
-                f"{path}: cannot be written ({error.strerror}); what was there is untouched"
-            ) from error
-        raise
-    settle_folder(target.parent)
-
-
-def takes_a_file(path: str | os.PathLike[str]) -> bool:
-    """Whether nothing is at ``path``, or a file: a folder, a device or a pipe must stay."""
-    return not os.path.exists(path) or os.path.isfile(path)
-
-
 def read_archive(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of the file at ``path``, checked as a whole before anything is used."""
+    """Header and arrays of the file at ``path``, whose checksum is verified first."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -115,12 +81,12 @@ def pack(kind: str, header: Mapping[str, JSON], arrays: Mapping[str, NDArray[Any
 
 
 def unpack(data: bytes, kind: str, name: str) -> tuple[dict[str, Any], Arrays]:
-    """What ``pack`` was given; ``name`` says in messages where the bytes come from."""
+    """Header and arrays that ``pack`` was given; messages call the source of the bytes ``name``."""
     if len(data) < _OPENING.size + _CHECKSUM_SIZE or not data.startswith(MAGIC):
-        raise DamagedFile(f"{name}: not a file of advmdp, or cut off at its start; {_REMEDY}")
+        raise DamagedFile(f"{name}: not a file of advmdp, or truncated at its start; {_REMEDY}")
     body = memoryview(data)[:-_CHECKSUM_SIZE]
     if hashlib.sha256(body).digest() != data[-_CHECKSUM_SIZE:]:
-        raise DamagedFile(f"{name}: the checksum does not fit, the file is damaged; {_REMEDY}")
+        raise DamagedFile(f"{name}: the checksum does not match, the file is damaged; {_REMEDY}")
     _, version, length = _OPENING.unpack_from(body)
     if version > VERSION:
         raise InvalidInput(
@@ -132,7 +98,7 @@ def unpack(data: bytes, kind: str, name: str) -> tuple[dict[str, Any], Arrays]:
         found, header, listed = text["kind"], dict(text["header"]), text["arrays"]
         arrays = _arrays(listed, body[_OPENING.size + length :])
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise DamagedFile(f"{name}: its table of contents makes no sense; {_REMEDY}") from None
+        raise DamagedFile(f"{name}: its table of contents is malformed; {_REMEDY}") from None
     if found != kind:
         raise InvalidInput(f"{name}: holds a {found}, not a {kind}; give the file of a {kind}")
     return header, arrays
@@ -141,7 +107,7 @@ def unpack(data: bytes, kind: str, name: str) -> tuple[dict[str, Any], Arrays]:
 def _pieces(
     kind: str, header: Mapping[str, JSON], arrays: Mapping[str, NDArray[Any]]
 ) -> Iterator[bytes]:
-    """A file, piece by piece."""
+    """The bytes of a file, piece by piece."""
     stored = {name: _portable(arrays[name], name) for name in sorted(arrays)}
     listed = [[name, array.dtype.str, array.shape] for name, array in stored.items()]
     contents = {"kind": kind, "header": dict(header), "arrays": listed}
@@ -161,7 +127,7 @@ def _pieces(
 
 
 def _portable(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """The array in the byte order of the file."""
+    """The array in the little-endian byte order of the file."""
     array = np.asarray(array)
     little = array.dtype.newbyteorder("<")
     if little.str not in DTYPES:
@@ -172,7 +138,7 @@ def _portable(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def _arrays(listed: Any, data: memoryview) -> Arrays:
-    """Copies of the arrays; ValueError if the list and the bytes do not fit each other."""
+    """Copies of the arrays; ValueError if the list and the bytes do not match."""
     arrays: Arrays = {}
     end = 0
     for name, dtype, shape in listed:
@@ -184,20 +150,3 @@ def _arrays(listed: Any, data: memoryview) -> Arrays:
     if end != len(data) or len(arrays) != len(listed):
         raise ValueError
     return arrays
-
-
-def settle_folder(folder: Path) -> None:
-    """Make the new name last through a loss of power, where folders can be synchronised."""
-    if not hasattr(os, "O_DIRECTORY"):  # Windows has no such thing
-        return
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise StorageFailure(
-            f"{folder}: the file is written, but its name may not outlast a loss of power "
-            f"({error.strerror}); check the folder's permissions"
-        ) from error

@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.graph import Graph
 from advmdp.known_rows import checked_known_rows
-from advmdp.support import (
+from advmdp.layout_checks import (
     checked_pools,
     checked_sizes,
     checked_support,
     reachable,
     refuse_too_many,
-    whole_number,
 )
+from advmdp.number_checks import whole_number
 
 Floats = NDArray[np.float64]
 Table = list[Floats]

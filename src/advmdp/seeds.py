@@ -1,4 +1,4 @@
-"""From a user's seed to the two words that key the counter-based generator."""
+"""From a user's seed to the two 32-bit words that key the counter-based generator."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.errors import InvalidInput
+from advmdp.number_checks import whole_number
 
 
 def seed_words(seed: int | np.random.SeedSequence) -> tuple[int, int]:
-    """Two 32-bit words for ``kernels/runtime/random_numbers``, well mixed even for seeds 0, 1, ...
+    """Two 32-bit words for the counter-based generator, well mixed even for seeds 0, 1, 2, ...
 
     Parameters
     ----------
@@ -28,14 +28,12 @@ def seed_words(seed: int | np.random.SeedSequence) -> tuple[int, int]:
 
 
 def seed_sequence(seed: Any) -> np.random.SeedSequence:
-    """The ``SeedSequence`` of a user's seed, checked."""
+    """The ``SeedSequence`` of a user's seed; rejects anything but whole numbers from 0."""
     if isinstance(seed, np.random.SeedSequence):
         return seed
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-        raise InvalidInput(f"seed: {seed!r} is not a whole number of at least 0")
-    return np.random.SeedSequence(int(seed))
+    return np.random.SeedSequence(whole_number(seed, "seed", least=0))
 
 
 def generator(seed: Any) -> np.random.Generator:
-    """A NumPy generator for instances that are drawn once, outside every loop."""
+    """A NumPy generator, for random instances that are drawn once, before any episode."""
     return np.random.default_rng(seed_sequence(seed))

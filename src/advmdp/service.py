@@ -17,7 +17,7 @@ from advmdp.layout import Table
 from advmdp.learners.base import Learner, horizon_of
 from advmdp.learners.loading import rebuilt
 from advmdp.learners.saveable import Saveable, contents
-from advmdp.support import whole_number
+from advmdp.number_checks import whole_number
 
 KIND = "service"
 

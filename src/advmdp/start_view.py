@@ -1,8 +1,8 @@
-"""An MDP as it looks from one of its start states.
+"""The part of a layout that can be reached from one start state.
 
-Several start states are written as an *opening layer*: layer 0 has one state, layer 1 the start
-states.  Where the adversary chooses the start, episodes begin in layer 1, and everything that
-happens in them happens in the view from there: a layout with one first state again.
+Several start states are represented by an *opening layer*: layer 0 has one state, layer 1 holds the
+start states.  If the adversary chooses the start, episodes begin in layer 1 and stay in the view
+from there, which is a layout with one first state again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from advmdp.layout import Layout
 
 @dataclass(frozen=True)
 class StartView:
-    """What can be reached from one start state, and where it is in the whole layout.
+    """The layout from one start state, and its position in the whole layout.
 
-    ``flat[view.rows]`` and ``flat[view.entries]`` are the parts of a flat vector of the whole
-    layout that belong to the view.
+    ``flat[view.rows]`` and ``flat[view.entries]`` restrict flat vectors of the whole layout to the
+    view.
     """
 
     start: int
@@ -57,7 +57,7 @@ def start_views(layout: Layout) -> list[StartView]:
 
 
 def _view(layout: Layout, start: int, view: Layout) -> StartView:
-    """Rows keep all their successors, in the same order, so entries follow their rows."""
+    """Every row keeps all its successors in their order, so entries move with their rows."""
     kept = [np.array([start]), *view.original_state[1:-1]]
     states = np.concatenate([layout.layer_start[k + 1] + kept[k] for k in range(len(kept))])
     rows = (states[:, np.newaxis] * layout.n_actions + np.arange(layout.n_actions)).ravel()

@@ -1,10 +1,10 @@
-"""Episodes whose start states the adversary chooses, with exact accounting."""
+"""Episodes from start states that the adversary chooses, with exact regret."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -27,17 +27,17 @@ from advmdp.world.mdp import LayeredMDP
 
 @dataclass(frozen=True)
 class StartsRun:
-    """Curves over checkpoints: entry i of every array belongs to ``episodes[i]``.
+    """Curves over evaluation points: entry i of every array belongs to ``episodes[i]``.
 
-    The comparator minimises the sum over episodes of the loss from that episode's start, over
-    policies that may remember the start; it is the best policy of each start state for the losses
-    of its own episodes.  Every total is therefore a sum over ``by_start``.
+    The comparator minimises the total loss of the episodes, each from its own start, over policies
+    that may depend on the start: for each start state it is the best policy for the losses of the
+    episodes from there.  Every total is therefore a sum over ``by_start``.
     """
 
     episodes: NDArray[np.int64]
-    """Numbers of episodes played at the checkpoints, from all start states together."""
+    """Numbers of episodes played at the evaluation points, from all start states together."""
     by_start: tuple[Run, ...]
-    """The account of every start state at the same checkpoints, with its own episode numbers."""
+    """The run of every start state at the same evaluation points, with its own episode numbers."""
     starts: NDArray[np.int64]
     """The start state of every episode."""
     seconds: float
@@ -54,12 +54,12 @@ class StartsRun:
 
     @property
     def realised_loss(self) -> Floats:
-        """Sum of the losses on the trajectories drawn."""
+        """Sum of the losses on the sampled trajectories."""
         return self._total("realised_loss")
 
     @property
     def best_loss(self) -> Floats:
-        """Total loss of the comparator at each checkpoint."""
+        """Total loss of the comparator at each evaluation point."""
         return self._total("best_loss")
 
     def _total(self, curve: str) -> Floats:
@@ -71,7 +71,7 @@ class StartsRun:
         parts = [run.decomposition for run in self.by_start if run.decomposition is not None]
         if len(parts) < len(self.by_start):
             return None
-        names = ("error", "bias1", "reg", "bias2")
+        names = (field.name for field in fields(Decomposition))
         return Decomposition(*(np.sum([getattr(p, n) for p in parts], axis=0) for n in names))
 
 
@@ -85,19 +85,19 @@ def play_starts(
     *,
     checkpoints: Any = None,
 ) -> StartsRun:
-    """Play episodes from chosen start states and account for them exactly.
+    """Play episodes from chosen start states and compute their exact regret.
 
     Parameters
     ----------
     mdp, losses
-        The world.  Layer 0 of the MDP is the opening, layer 1 holds the start states; an episode
-        begins in layer 1 and the losses of the opening are ignored.
+        The world.  Layer 0 of the MDP is the opening layer, layer 1 holds the start states; an
+        episode begins in layer 1, and the losses of the opening layer are ignored.
     learners
         One for each start state, built on its view: a ``PerStart``, whose learners share their
-        counts, or any list of independent ones.
+        counts, or a list of independent learners.
     starts
-        The start state of every episode, or ``starts(episode, history)`` to choose it knowing the
-        past (``history[t].states[1]`` is the start of episode t).
+        The start state of every episode, or a function ``starts(episode, history)`` that chooses
+        it from the past (``history[t].states[1]`` is the start of episode t).
     n_episodes, seed, checkpoints
         As in ``advmdp.play``.
 
@@ -115,6 +115,37 @@ def play_starts(
     points = checked_checkpoints(checkpoints, n_episodes)
     views = start_views(mdp.layout)
     chosen = _chooser(starts, len(views), n_episodes)
+    _check_learners(learners, views, n_episodes)
+    stream = losses.begin(mdp.layout, seed)
+    stream.check_length(n_episodes)
+    players = [
+        _StartPlayer(mdp, view, learner, seed)
+        for view, learner in zip(views, learners, strict=True)
+    ]
+    begin = time.perf_counter()
+    rows: list[NDArray[np.int64]] = []
+    suffered: list[Floats] = []
+    history, played, done = History(mdp.layout, rows, suffered), [], 0
+    for point in points:
+        while done < point:
+            start = chosen(done, history)
+            path, cost = players[start].play(done, stream.table(done))
+            stream.observe(path, cost)
+            rows.append(path)
+            suffered.append(cost)
+            played.append(start)
+            done += 1
+        for player in players:
+            player.recorder.record(player.episodes)
+    seconds = time.perf_counter() - begin
+    by_start = tuple(player.recorder.run(seconds, compiled=False) for player in players)
+    return StartsRun(points, by_start, np.array(played, dtype=np.int64), seconds)
+
+
+def _check_learners(
+    learners: Sequence[Learner], views: Sequence[StartView], n_episodes: int
+) -> None:
+    """Reject learners that do not match the start states or were made for a shorter run."""
     if len(learners) != len(views):
         raise InvalidInput(f"learners: {len(learners)} for {len(views)} start states; give as many")
     for view, learner in zip(views, learners, strict=True):
@@ -125,33 +156,10 @@ def play_starts(
             f"play_starts: {n_episodes} episodes, but the learners were made for "
             f"n_episodes={learners.n_episodes}"
         )
-    stream = losses.begin(mdp.layout, seed)
-    stream.check_length(n_episodes)
-    stages = [
-        _Stage(mdp, view, learner, seed) for view, learner in zip(views, learners, strict=True)
-    ]
-    begin = time.perf_counter()
-    rows: list[NDArray[np.int64]] = []
-    suffered: list[Floats] = []
-    history, played, done = History(mdp.layout, rows, suffered), [], 0
-    for point in points:
-        while done < point:
-            start = chosen(done, history)
-            path, cost = stages[start].play(done, stream.table(done))
-            stream.observe(path, cost)
-            rows.append(path)
-            suffered.append(cost)
-            played.append(start)
-            done += 1
-        for stage in stages:
-            stage.recorder.record(stage.episodes)
-    seconds = time.perf_counter() - begin
-    by_start = tuple(stage.recorder.run(seconds, compiled=False) for stage in stages)
-    return StartsRun(points, by_start, np.array(played, dtype=np.int64), seconds)
 
 
-class _Stage:
-    """One start state: the world from there, its learner and its account."""
+class _StartPlayer:
+    """Plays the episodes from one start state: the MDP from there, its learner, its recorder."""
 
     def __init__(
         self,
@@ -167,7 +175,7 @@ class _Stage:
         self._graph = view.layout.graph()
 
     def play(self, episode: int, table: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """One episode; its rows and losses in the whole layout, the opening (row 0) included."""
+        """Play an episode; return its rows and losses in the whole layout, opening included."""
         ledger = self.recorder.ledger
         ledger.losses[:] = table[self.view.rows]
         play_episode(self._world, self._graph, self.learner, self.recorder, episode)
@@ -177,7 +185,7 @@ class _Stage:
 
 
 def _chooser(starts: Any, n_starts: int, n_episodes: int) -> Callable[[int, History], int]:
-    """``starts`` as a function whose every answer is checked."""
+    """``starts`` as a function whose values are checked."""
     if not callable(starts):
         listed = np.asarray(starts)
         if listed.shape != (n_episodes,) or listed.dtype.kind not in "iu":

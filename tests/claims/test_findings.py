@@ -18,7 +18,7 @@ from advmdp.claims import (
     visit_sums,
 )
 from advmdp.claims.finding import Finding
-from advmdp.reports.panels import shown_range
+from advmdp.reports.figures.panels import vertical_range
 from tests.claims.broken import rng
 
 TINY: dict[str, Callable[[], Finding]] = {
@@ -39,7 +39,7 @@ def test_data_are_plain_and_panels_can_be_drawn(name: str) -> None:
     finding = TINY[name]()
     assert json.loads(json.dumps(finding.data, allow_nan=False)) == finding.data
     for panel in finding.panels:
-        low, high = shown_range(panel)
+        low, high = vertical_range(panel)
         assert low < high
         for series in panel.series:
             assert series.x.shape == series.y.shape

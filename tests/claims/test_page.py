@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from advmdp.claims.page import findings_page, write_page
 from advmdp.errors import InvalidInput
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 from tests.claims.test_verify import VERDICTS, finding
-from tests.reports.browser import ARGUMENTS, browser_path
+from tests.reports.browser import launched, opened
 
 NASTY = "</script><script>alert(1)</script><b>$x & \u2028"
 HOW = {"command": "advmdp verify --store here", "store": "here"}
@@ -23,26 +23,7 @@ HOW = {"command": "advmdp verify --store here", "store": "here"}
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=browser_path(), args=list(ARGUMENTS))
-        yield launched
-        launched.close()
-
-
-def opened(browser: Browser, path: Path) -> Iterator[Page]:
-    """The page; afterwards, whether it complained or asked for anything but itself."""
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    complaints: list[str] = []
-    requests: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    page.on("request", lambda request: requests.append(request.url.partition("#")[0]))
-    page.goto(path.as_uri())
-    yield page
-    page.close()
-    assert complaints == []
-    assert {url for url in requests if not url.startswith("data:")} == {path.as_uri()}
+    yield from launched()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from advmdp.claims.lab import Incomplete, Lab
 from advmdp.claims.table import findings_table, summary_line
 from advmdp.cli import main
 from advmdp.errors import InvalidInput
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 from advmdp.reports.statistics import Interval
 from advmdp.store import Store
 

@@ -215,7 +215,7 @@ def test_a_damaged_curve_is_left_out_and_the_rest_is_drawn(  # type: ignore[no-u
     play_here(store, specs)
     (store.path / "runs" / specs[1].id / "curves.parquet").write_bytes(b"rotten")
     assert main(command) == 0
-    assert f"{specs[1].id}/curves.parquet: the checksum does not fit; left out" in caplog.text
+    assert f"{specs[1].id}/curves.parquet: the checksum does not match; left out" in caplog.text
     text = Path(command[-1]).read_text()
     if command[0] == "report":
         assert "2 finished runs (1 damaged: not in any figure)" in text
@@ -249,9 +249,9 @@ def test_reading_while_writing(tmp_path: Path) -> None:
     first, second = one_run(), one_run(replicate=1)
     play_here(store, [first])
     identity = second.identity()
-    claim = store.claim(identity)
+    claim = store.lock(identity)
     assert claim is not None
-    assert store.claim(identity) is None  # nobody else may
+    assert store.lock(identity) is None  # nobody else may
     store.begin(identity, claim)
     statuses = dict(zip(store.runs()["run"], store.runs()["status"], strict=True))
     assert statuses == {first.id: "finished", second.id: "running"}

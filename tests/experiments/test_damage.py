@@ -37,7 +37,7 @@ from tests.experiments.sweeps import (
 def _cut(store: Store, spec, after: int) -> Path:  # type: ignore[no-untyped-def]
     """Play a run until it has written ``after`` checkpoints; its working folder."""
     identity = spec.identity()
-    claim = store.claim(identity)
+    claim = store.lock(identity)
     assert claim is not None
     store.begin(identity, claim)
     looks = iter(range(after))
@@ -86,7 +86,7 @@ def test_damaged_checkpoint(tmp_path, whole, caplog, damage, n_damaged, place) -
         assert (None if kept is None else kept.episodes) == (
             older.episodes if n_damaged == 1 else None
         )
-        assert caplog.text.count("checkpoint passed over") == n_damaged
+        assert caplog.text.count("checkpoint skipped") == n_damaged
         play_here(store, [spec])
     assert curve_bytes(store) == whole
 
@@ -108,7 +108,7 @@ def test_damaged_result(tmp_path, whole, caplog, name, damage) -> None:  # type:
     play_here(store, specs)
     damage(store.path / "runs" / specs[0].id / name, 700)
     assert store.curves()["run"].unique().to_list() == [specs[1].id]
-    assert "checksum does not fit" in caplog.text or "not a manifest" in caplog.text
+    assert "checksum does not match" in caplog.text or "not a manifest" in caplog.text
     summary = play_here(store, specs)
     assert (summary.n_found, summary.n_played) == (1, 1)
     assert curve_bytes(store)[specs[0].id] == whole[specs[0].id]
@@ -297,10 +297,10 @@ def test_a_store_that_cannot_be_written(tmp_path: Path, capsys, read_only) -> No
         assert main(arguments) == 2
         errors = _one_line(capsys)
         assert errors.startswith(f"error: --store: {tmp_path}")
-        assert "cannot be written (Read-only file system); give a store that can" in errors
+        assert "cannot be written (Read-only file system); give a writable store" in errors
 
 
-@pytest.mark.parametrize("step", ["claim", "begin"])
+@pytest.mark.parametrize("step", ["lock", "begin"])
 def test_a_run_that_cannot_begin_lets_the_others_write_checkpoints(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,7 +354,7 @@ def test_a_late_writer_does_not_keep_a_finished_run_at_work(
 ) -> None:
     """A worker may outlive its killed sweep by a moment, and write while the folder is removed."""
     store = Store(tmp_path / "store", create=True)
-    claim = store.claim(runs_of(sweep_text(n_episodes=100, replicates=1))[0].identity())
+    claim = store.lock(runs_of(sweep_text(n_episodes=100, replicates=1))[0].identity())
     assert claim is not None
     remove = os.rmdir
 
@@ -413,7 +413,7 @@ def test_beginning_a_run_does_not_look_at_the_others(
         looked.append(os.fspath(path))
         return see(path)
 
-    claim = store.claim(spec.identity())
+    claim = store.lock(spec.identity())
     assert claim is not None
     monkeypatch.setattr(os, "scandir", seen)
     store.begin(spec.identity(), claim)

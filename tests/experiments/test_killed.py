@@ -104,7 +104,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
 def test_a_death_ends_the_whole_pool_and_costs_only_the_runs_under_way(tmp_path: Path) -> None:
     store = Store(tmp_path / "store", create=True)
     specs = [one_run(n_episodes=50_000_000, replicate=i) for i in range(4)]
-    claims = [store.claim(spec.identity()) for spec in specs]
+    claims = [store.lock(spec.identity()) for spec in specs]
     engine = LocalEngine(store.path, 2, Saving())
     heard: set[str] = set()
     ends: list[Ended] = []

@@ -14,7 +14,7 @@ import pytest
 
 import advmdp as am
 from advmdp.archive import read_archive, write_archive
-from advmdp.declared import declared_successors
+from advmdp.layout_io import declared_successors
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.compiled import arrays_of
 from advmdp.learners.saveable import Saveable

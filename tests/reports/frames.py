@@ -12,7 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from advmdp.evaluation.run import log_spaced
-from advmdp.reports.results import CURVE_COLUMNS, LOSSES, RUN_COLUMNS, TERMS, Results
+from advmdp.evaluation.schema import Level, loss_columns, term_columns
+from advmdp.reports.results import Results, curve_columns, run_columns
+from advmdp.store.frames import polars_schema
+
+RUN_SCHEMA, CURVE_SCHEMA = (polars_schema(columns()) for columns in (run_columns, curve_columns))
+LOSSES = tuple(column.name for column in loss_columns(Level.RUN))
+TERMS = tuple(term.name for term in term_columns())
 
 LAWS = {"uob-reps": (8.0, 0.5), "exp3-ix": (2.0, 0.75), "uniform": (0.4, 1.0)}
 """Constant and exponent of each learner's regret."""
@@ -48,19 +54,21 @@ def made_up_results(
                 names |= {"seed": 0, "replicate": replicate}
                 t = log_spaced(T)
                 curve = _curve(names, t, factor * constant * t**exponent, rng)
-                curves.append(pl.DataFrame(curve, schema_overrides=CURVE_COLUMNS))
+                curves.append(pl.DataFrame(curve, schema_overrides=CURVE_SCHEMA))
                 runs.append(_run(names, curve))
-    return Results(pl.DataFrame(runs, schema=RUN_COLUMNS), pl.concat(curves))
+    return Results(pl.DataFrame(runs, schema=RUN_SCHEMA), pl.concat(curves))
 
 
 def changed(results: Results, run: int, **values: Any) -> Results:
     """The results with other values in one row of the runs."""
     rows = results.runs.to_dicts()
     rows[run] |= values
-    return Results(pl.DataFrame(rows, schema=RUN_COLUMNS), results.curves)
+    return Results(pl.DataFrame(rows, schema=RUN_SCHEMA), results.curves)
 
 
-def broadcast(results: Results, low: float | None, high: float | None, unit: str | None) -> Results:
+def in_rewards(
+    results: Results, low: float | None, high: float | None, unit: str | None
+) -> Results:
     """The results with another range, as other runs."""
     runs = results.runs.with_columns(
         run=pl.col("run") + f" {unit}{low}",

@@ -13,25 +13,21 @@ from matplotlib import rc_context
 from matplotlib.image import imread
 
 from advmdp.errors import InvalidInput
-from advmdp.reports.panels import (
+from advmdp.reports.cells import cells_of
+from advmdp.reports.figures.cell_panels import (
     FIGURES,
     KINDS,
-    Panel,
-    Series,
     epoch_panels,
-    only,
     rate_panels,
     realised_panels,
     regret_panels,
-    shown_range,
     term_panels,
 )
-from advmdp.reports.paper_style import SETTINGS, paper_figure, write_figure
+from advmdp.reports.figures.line_styles import styles_of
+from advmdp.reports.figures.panels import Panel, Series, select_learners, vertical_range
+from advmdp.reports.figures.paper_figure import SETTINGS, paper_figure, write_figure
 from advmdp.reports.rates import families_of
-from advmdp.reports.results import TERMS
-from advmdp.reports.styles import styles_of
-from advmdp.reports.summary import cells_of
-from tests.reports.frames import LAWS, changed, made_up_results
+from tests.reports.frames import LAWS, TERMS, changed, made_up_results
 
 RESULTS = made_up_results()
 CELLS = cells_of(RESULTS)
@@ -109,7 +105,7 @@ def test_labels_of_major_and_minor_ticks_are_on_one_line() -> None:
     assert tops["1,000"] == pytest.approx(tops["2,000"], abs=0.5)
 
 
-def test_slopes_are_told() -> None:
+def test_slopes_are_labelled() -> None:
     (panel,) = rate_panels(families_of(CELLS)[0])
     labels = {series.label for series in panel.series}
     assert any(label.startswith("uniform (T^1.00 [") for label in labels)
@@ -130,20 +126,20 @@ def test_lines_differ_without_colour() -> None:
 def test_wide_bands_do_not_dwarf_the_means() -> None:
     x, y = np.array([1.0, 2.0]), np.array([10.0, 20.0])
     wide = Series("a", "a", x, y, y - 1000.0, y + 1000.0)
-    low, high = shown_range(Panel("", "", "", (wide,)))
+    low, high = vertical_range(Panel("", "", "", (wide,)))
     assert -15.0 <= low <= 0.0
     assert 20.0 <= high <= 35.0
-    low, high = shown_range(Panel("", "", "", (wide,), y_log=True))
+    low, high = vertical_range(Panel("", "", "", (wide,), y_log=True))
     assert 5.0 <= low <= 10.0
     assert 20.0 <= high <= 40.0
     nothing = Series("a", "a", x, -y)
-    assert shown_range(Panel("", "", "", (nothing,), y_log=True)) == (0.1, 1.0)
+    assert vertical_range(Panel("", "", "", (nothing,), y_log=True)) == (0.1, 1.0)
 
 
 def test_chosen_learners_only(tmp_path: Path) -> None:
     panels = epoch_panels(CELLS[0])
     widths = replace(panels[1], series=(replace(panels[1].series[0], key="another"),))
-    assert only([panels[0], widths], ["uob-reps"]) == [panels[0]]  # no empty axes
+    assert select_learners([panels[0], widths], ["uob-reps"]) == [panels[0]]  # no empty axes
     few = write_figure(RESULTS, "regret", tmp_path / "a.svg", n_episodes=1000, learners=["uniform"])
     both = write_figure(RESULTS, "regret", tmp_path / "b.svg", n_episodes=1000)
     assert len(few.read_bytes()) < len(both.read_bytes())
@@ -180,7 +176,7 @@ import sys, matplotlib
 def settings():  # reading "backend" would choose one
     return {{key: matplotlib.rcParams[key] for key in matplotlib.rcParams if key != "backend"}}
 before = settings()
-from advmdp.reports.paper_style import write_figure
+from advmdp.reports.figures.paper_figure import write_figure
 from tests.reports.frames import made_up_results
 write_figure(made_up_results(n_replicates=2), "rate", {str(tmp_path / "a.pdf")!r})
 assert settings() == before

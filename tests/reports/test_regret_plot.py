@@ -13,12 +13,9 @@ from matplotlib.image import imread
 
 import advmdp as am
 from advmdp.errors import InvalidInput
-from advmdp.reports.regret_plot import (
-    LABEL_GAP,
-    checked_figure_path,
-    plot_regret,
-    regret_figure,
-)
+from advmdp.reports.figures.regret_axes import LABEL_GAP
+from advmdp.reports.figures.regret_plot import plot_regret, regret_figure
+from advmdp.reports.output_path import checked_figure_path
 from tests.reports.runs import learner_and_baseline, made_up_run
 
 LEARNER, BASELINE = learner_and_baseline()
@@ -134,7 +131,7 @@ import sys, matplotlib
 def settings():  # reading "backend" would choose one
     return {{key: matplotlib.rcParams[key] for key in matplotlib.rcParams if key != "backend"}}
 before = settings(), matplotlib.get_backend(auto_select=False)
-from advmdp.reports.regret_plot import plot_regret
+from advmdp.reports.figures.regret_plot import plot_regret
 from tests.reports.runs import learner_and_baseline
 plot_regret(dict(zip("ab", learner_and_baseline())), {str(tmp_path / "a.png")!r})
 assert (settings(), matplotlib.get_backend(auto_select=False)) == before

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from advmdp.errors import InvalidInput
-from advmdp.reports.html import report_page, write_report
+from advmdp.errors import InvalidInput, StorageFailure
+from advmdp.reports.html.report_page import report_page, write_report
 from advmdp.reports.results import Results
-from tests.reports.browser import ARGUMENTS, browser_path
-from tests.reports.frames import LAWS, broadcast, changed, made_up_results
+from tests.reports.browser import launched, opened
+from tests.reports.frames import LAWS, changed, in_rewards, made_up_results
 
 NASTY = "</script><script>alert(1)</script><b>$x & \u2028"
 TABS = ("overview", "regret", "rate", "terms", "epochs", "realised", "comparisons", "specs")
@@ -22,10 +22,7 @@ TABS = ("overview", "regret", "rate", "terms", "epochs", "realised", "comparison
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=browser_path(), args=list(ARGUMENTS))
-        yield launched
-        launched.close()
+    yield from launched()
 
 
 @pytest.fixture(scope="module")
@@ -38,22 +35,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def page(browser: Browser, report: Path) -> Iterator[Page]:
     yield from opened(browser, report)
-
-
-def opened(browser: Browser, report: Path) -> Iterator[Page]:
-    """The page; afterwards, whether it complained or asked for anything but itself."""
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    complaints: list[str] = []
-    requests: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(report.as_uri())
-    yield page
-    page.close()
-    assert complaints == []
-    assert {url for url in requests if not url.startswith("data:")} == {report.as_uri()}
 
 
 def shown_keys(page: Page, tab: str) -> set[str]:
@@ -192,7 +173,7 @@ def test_everything_is_drawn_before_printing(page: Page) -> None:
 
 
 def test_a_page_in_rewards(browser: Browser, tmp_path: Path) -> None:
-    results = broadcast(made_up_results(n_episodes=(100, 400), n_replicates=3), -1.0, 1.0, "EUR")
+    results = in_rewards(made_up_results(n_episodes=(100, 400), n_replicates=3), -1.0, 1.0, "EUR")
     for page in opened(browser, write_report(results, tmp_path / "rewards.html")):
         expect(page.locator("#overview")).to_contain_text("Rewards per episode")
         expect(page.locator("#cell")).to_contain_text("rewards from -1 to 1 EUR")
@@ -246,7 +227,7 @@ def test_refusals_and_replacement(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path = write_report(results, tmp_path / "new" / "report.html")
     old = path.read_text("utf-8")
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(InvalidInput, match="disk full"):
+    with pytest.raises(StorageFailure, match="disk full"):
         write_report(results, path, "another")
     assert path.read_text("utf-8") == old
     assert list(path.parent.iterdir()) == [path]

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
+from advmdp.reports.sign_flips import sign_flip_p_values
 from advmdp.reports.statistics import (
     mean_band,
     mean_interval,
     power_law,
-    sign_flip_p_values,
     small_sample_stretch,
     student_quantile,
 )

@@ -10,19 +10,26 @@ from rich.console import Console
 
 import advmdp as am
 from advmdp.errors import InvalidInput
-from advmdp.reports.collect import Played, collect
+from advmdp.reports.cells import cells_of
+from advmdp.reports.from_runs import LabelledRun, results_from_runs
 from advmdp.reports.rates import families_of
-from advmdp.reports.sheets import certificate_sheet, overview_sheet
-from advmdp.reports.summary import cells_of
-from advmdp.reports.tables import paired_table, rate_table, summary_table
+from advmdp.reports.tables.cell_tables import (
+    certificate_table,
+    comparison_table,
+    overview_table,
+    rate_table,
+    summary_table,
+)
+from advmdp.reports.tables.table_data import TableData
+from advmdp.reports.tables.terminal import rich_table
 from tests.reports.frames import made_up_results
 
 CELLS = cells_of(made_up_results(own=0.0, common=0.0, n_episodes=(100, 10_000)))
 
 
-def shown(thing: object, width: int = 80) -> str:
+def shown(table: TableData, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width)
-    console.print(thing)
+    console.print(rich_table(table, "a heading"))
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 
@@ -39,7 +46,7 @@ def test_summary_on_a_terminal() -> None:
 
 
 def test_pairs_on_a_terminal() -> None:
-    text = shown(paired_table(CELLS[1]))
+    text = shown(comparison_table(CELLS[1]))
     against, *numbers = rows(text)["exp3-ix"]
     assert against == "uniform"
     assert numbers == ["2,000", "[2,000,", "2,000]", "8", "0.0078", "0.0078"]
@@ -55,14 +62,14 @@ def test_rates_on_a_terminal() -> None:
 
 
 def test_certificates_and_overview() -> None:
-    sheet = certificate_sheet(CELLS[0])
+    sheet = certificate_table(CELLS[0])
     assert sheet is not None
     (row,) = sheet.rows  # only one learner projects
     assert [entry.text for entry in row.entries] == ["uob-reps", "800", "0", "2.0e-14", "3.0e-16"]
-    overview = overview_sheet(CELLS)
+    overview = overview_table(CELLS)
     assert [row.entries[5].text for row in overview.rows] == ["uniform", "uob-reps"]
     plain = cells_of(made_up_results({"uniform": (1.0, 1.0)}, [100], 2))
-    assert certificate_sheet(plain[0]) is None
+    assert certificate_table(plain[0]) is None
 
 
 def test_labels_are_no_markup() -> None:
@@ -79,8 +86,10 @@ def test_runs_in_memory() -> None:
             ("uob-reps", am.UOBREPS(mdp.layout, n_episodes=200)),
             ("uniform", am.Uniform(mdp.layout)),
         ):
-            plays.append(Played(name, am.play(mdp, losses, learner, 200, seed), replicate=seed))
-    (cell,) = cells_of(collect(plays))
+            plays.append(
+                LabelledRun(name, am.play(mdp, losses, learner, 200, seed), replicate=seed)
+            )
+    (cell,) = cells_of(results_from_runs(plays))
     for group in cell.groups:
         runs = [play.run for play in plays if play.learner == group.learner]
         assert group.regret.estimate == pytest.approx(np.mean([run.regret[-1] for run in runs]))
@@ -92,4 +101,4 @@ def test_runs_in_memory() -> None:
     assert learner.runs["projections"].to_list() == [solver.projections for solver in solvers]
     assert "epoch" not in next(g for g in cell.groups if g.learner == "uniform").curves
     with pytest.raises(InvalidInput, match="at least one run"):
-        collect([])
+        results_from_runs([])

@@ -1,4 +1,4 @@
-"""A store that was written before runs could be told in rewards: it opens and reads as it did.
+"""A store that was written before runs had ranges of rewards: it opens and reads as it did.
 
 ``before_rewards/`` holds eight runs, and what ``ls``, ``show`` and the page said about them then.
 """
@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 from advmdp.cli import main
 from advmdp.experiments.sweep import SweepSpec
-from advmdp.reports.html import report_page
+from advmdp.reports.html.report_page import report_page
 from advmdp.reports.results import Results
 from advmdp.store import Store
 from tests.experiments.sweeps import play_here

@@ -21,7 +21,7 @@ from advmdp.claims.worlds import MakeLearner, random_world, seeded, shape_name
 from advmdp.kernels.accounting import witness as kernel
 from advmdp.layout import Floats
 from advmdp.learners.uob_reps import UOBREPS
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 
 DELTA = 0.01
 FACTORS = (1.0, 0.3, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.001)

@@ -31,7 +31,7 @@ from advmdp.claims.lab import Lab
 from advmdp.claims.worst import exponent, interval_text, law_series, worst_over_gaps
 from advmdp.layout import Layout
 from advmdp.learners.tuning import uob_reps_rate
-from advmdp.reports.panels import Panel
+from advmdp.reports.figures.panels import Panel
 from advmdp.reports.statistics import Interval
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from advmdp.claims.designs import SMALL, Design, all_specs, figures, grid_of, ids, with_delta
 from advmdp.claims.finding import Finding, Verdict
 from advmdp.claims.lab import Lab
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 from advmdp.reports.statistics import Floats, Interval, resampling_weights, stretched
 
 if TYPE_CHECKING:

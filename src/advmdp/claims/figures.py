@@ -6,8 +6,8 @@ from pathlib import Path
 
 from advmdp.claims.page import styles_in
 from advmdp.claims.verify import Findings
-from advmdp.reports.paper_style import save_panels
-from advmdp.reports.regret_plot import checked_figure_path
+from advmdp.reports.figures.paper_figure import save_panels
+from advmdp.reports.output_path import checked_figure_path
 
 
 def write_figures(findings: Findings, folder: Path) -> list[Path]:

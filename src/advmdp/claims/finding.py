@@ -31,7 +31,7 @@ class Finding:
     error_rate: str = DETERMINISTIC
     """Chance that a statistical verdict is wrong although the claim is true."""
     panels: tuple[Any, ...] = ()
-    """Figures: ``advmdp.reports.panels.Panel``."""
+    """Figures: ``advmdp.reports.figures.panels.Panel``."""
     runs: tuple[str, ...] = ()
     """Ids of the stored runs behind the figures."""
     data: dict[str, Any] = field(default_factory=dict)

@@ -28,7 +28,7 @@ from advmdp.claims.lab import Lab
 from advmdp.claims.regret_over_episodes import SLOWER, SUBJECT
 from advmdp.claims.worst import exponent, interval_text, worst_over_gaps
 from advmdp.layout import Layout
-from advmdp.reports.panels import TERM_NAMES, TOTAL, Panel, Series
+from advmdp.reports.figures.panels import TERM_NAMES, TOTAL, Panel, Series
 
 if TYPE_CHECKING:
     import polars as pl

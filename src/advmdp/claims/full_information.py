@@ -22,7 +22,7 @@ from advmdp.claims.finding import Finding, Verdict
 from advmdp.claims.lab import Lab
 from advmdp.claims.regret_over_episodes import SLOWER, SUBJECT
 from advmdp.claims.worst import exponent, interval_text, law_series, worst_over_gaps
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 from advmdp.reports.statistics import Interval, stretched
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from advmdp.kernels.accounting.witness import INNER, SQUARE, Witness
 from advmdp.kernels.sets.optimism import optimistic_response
 from advmdp.layout import Floats, Layout
 from advmdp.learners.uob_reps import UOBREPS
-from advmdp.reports.panels import EPISODES, Panel, Series
+from advmdp.reports.figures.panels import EPISODES, Panel, Series
 from advmdp.steps.confidence import BoxSet
 from advmdp.steps.workspace import new_reach
 

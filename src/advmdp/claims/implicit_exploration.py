@@ -22,7 +22,7 @@ from advmdp.claims.witness import watch_all
 from advmdp.claims.worlds import MakeLearner, random_world, seeded, shape_name
 from advmdp.layout import Floats, Layout
 from advmdp.learners.uob_reps import UOBREPS
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 
 SIZES, ACTIONS, DELTA = (1, 2, 2, 1), 2, 0.1
 SETTINGS = (

@@ -30,7 +30,7 @@ from advmdp.kernels.accounting.witness import MISSED, Witness
 from advmdp.layout import Floats, Layout
 from advmdp.learners.tuning import width_log_term
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 from advmdp.reports.statistics import power_law
 
 C1 = 4.0 * math.sqrt(2.0)

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import advmdp
+from advmdp.atomic_files import replacing
 from advmdp.claims.finding import Finding
 from advmdp.claims.regret_over_episodes import LOWER, SUBJECT, UPPER
 from advmdp.claims.table import summary_line, texts_of
 from advmdp.claims.verify import Findings, as_data
-from advmdp.reports.files import checked_path, replacing
-from advmdp.reports.pages import part, self_contained
-from advmdp.reports.regret_plot import COLOURS
-from advmdp.reports.styles import DASHES, Style, styles_of
+from advmdp.reports.figures.line_styles import COLOURS, DASHES, Style, styles_of
+from advmdp.reports.html.self_contained import ASSETS, package_text, self_contained
+from advmdp.reports.output_path import checked_path
 
 TITLE = "The paper's claims, measured"
 IN_INK = {  # what learns nothing, bounds and limits
@@ -47,7 +47,7 @@ def write_page(
 
 def findings_page(findings: Findings, *, command: str, store: str) -> str:
     """The text of the page."""
-    claims, reports = "advmdp.claims", "advmdp.reports"
+    claims = "advmdp.claims"
     data = {
         "summary": f"{summary_line(findings)}. Measured by advmdp {advmdp.__version__} with:",
         "command": command,
@@ -58,9 +58,9 @@ def findings_page(findings: Findings, *, command: str, store: str) -> str:
     return self_contained(
         TITLE,
         data,
-        body=part(claims, "verify.html"),
-        style=part(reports, "page.css") + part(claims, "verify.css"),
-        script=part(reports, "chart.js") + part(claims, "verify.js"),
+        body=package_text(claims, "verify.html"),
+        style=package_text(ASSETS, "page.css") + package_text(claims, "verify.css"),
+        script=package_text(ASSETS, "chart.js") + package_text(claims, "verify.js"),
     )
 
 

@@ -25,7 +25,7 @@ from advmdp.claims.designs import (
 from advmdp.claims.finding import Finding, Verdict
 from advmdp.claims.lab import Lab
 from advmdp.claims.worst import exponent, interval_text, law_series, worst_over_gaps
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 from advmdp.reports.statistics import Interval
 
 if TYPE_CHECKING:

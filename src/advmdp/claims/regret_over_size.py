@@ -22,7 +22,7 @@ from advmdp.claims.lab import Lab
 from advmdp.claims.regret_over_episodes import LOWER, SUBJECT, UPPER, line
 from advmdp.claims.worst import exponent, interval_text, law_series, worst_over_gaps
 from advmdp.layout import Layout
-from advmdp.reports.panels import Panel
+from advmdp.reports.figures.panels import Panel
 from advmdp.reports.statistics import Interval
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from advmdp.claims.designs import SMALL, Design, all_specs, figures, grid_of, id
 from advmdp.claims.finding import Finding, Verdict
 from advmdp.claims.lab import Lab
 from advmdp.claims.worst import exponent, interval_text, law_series, worst_over_gaps
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 from advmdp.reports.statistics import Interval, mean_band, mean_interval
 
 if TYPE_CHECKING:

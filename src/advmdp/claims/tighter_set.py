@@ -23,7 +23,7 @@ from advmdp.claims.worst import Worst, exponent, interval_text, law_series, wors
 from advmdp.experiments.build import build
 from advmdp.experiments.spec import RunSpec
 from advmdp.play import play
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 from advmdp.reports.statistics import Floats, stretched
 from advmdp.steps.occupancy import occupancy_measure
 from advmdp.steps.upper_occupancy import upper_occupancy

@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from advmdp.atomic_files import replacing
 from advmdp.claims.aside import spread
 from advmdp.claims.catalogue import CLAIMS, Claim, runs_of
 from advmdp.claims.finding import Finding
 from advmdp.claims.lab import Incomplete, Lab
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.experiments.catalogue import nearest
-from advmdp.reports.files import checked_path, replacing
-from advmdp.reports.pages import panel_data
+from advmdp.reports.html.self_contained import panel_data
+from advmdp.reports.output_path import checked_path
 
 log = logging.getLogger(__name__)
 Findings = dict[str, Finding]

@@ -25,7 +25,7 @@ from advmdp.claims.worlds import MakeLearner, seeded, shape_name, switching_worl
 from advmdp.evaluation.run import log_spaced
 from advmdp.layout import Floats, Layout
 from advmdp.learners.uob_reps import UOBREPS
-from advmdp.reports.panels import EPISODES, Panel, Series
+from advmdp.reports.figures.panels import EPISODES, Panel, Series
 
 DELTA = 0.05
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from advmdp.reports.panels import Series
+from advmdp.reports.figures.panels import Series
 from advmdp.reports.statistics import Band, Floats, Interval, resampling_weights, stretched
 
 

@@ -90,7 +90,8 @@ def _demo(
 
     from advmdp.evaluation.run import log_spaced
     from advmdp.reports import console as screen
-    from advmdp.reports.regret_plot import checked_figure_path, plot_regret
+    from advmdp.reports.figures.regret_plot import plot_regret
+    from advmdp.reports.output_path import checked_figure_path
 
     console = Console(highlight=False)
     mdp, losses, adverse = _demo_world(episodes, layer_sizes, actions, seed)

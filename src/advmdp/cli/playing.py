@@ -164,19 +164,20 @@ def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
     """What these runs say, a table for every world."""
     from rich.console import Console
 
-    from advmdp.reports.stored import results_of
-    from advmdp.reports.summary import cells_of
-    from advmdp.reports.tables import paired_table, reward_table, summary_table
+    from advmdp.reports.cells import cells_of
+    from advmdp.reports.from_store import results_from_store
+    from advmdp.reports.tables.cell_tables import comparison_table, reward_table, summary_table
+    from advmdp.reports.tables.terminal import rich_table
 
-    cells = cells_of(results_of(store, [run.id for run in runs]))
+    cells = cells_of(results_from_store(store, [run.id for run in runs]))
     console = Console(highlight=False)
     for cell in cells[:MOST_TABLES]:
-        console.print(summary_table(cell))
+        console.print(rich_table(summary_table(cell), cell.name))
         earned = reward_table(cell)
         if earned is not None:
-            console.print(earned)
+            console.print(rich_table(earned, cell.name))
         if len(cell.groups) > 1 and len(cells) == 1:
-            console.print(paired_table(cell))
+            console.print(rich_table(comparison_table(cell), cell.name))
     if len(cells) > MOST_TABLES:
         console.print(f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}")
 

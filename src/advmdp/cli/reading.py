@@ -58,7 +58,7 @@ def export(
     ] = False,
 ) -> None:
     """Write the curves of all finished runs (or a row per run) into one file."""
-    from advmdp.archive import write_atomically
+    from advmdp.atomic_files import write_atomically
     from advmdp.store import Store
     from advmdp.store.frames import as_bytes, with_identity
 

@@ -21,7 +21,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
 ) -> None:
     """Write one HTML page about all finished runs; it opens offline."""
-    from advmdp.reports.html import write_report
+    from advmdp.reports.html.report_page import write_report
 
     typer.echo(f"Report: {write_report(_results(store), output, title)}")
 
@@ -42,7 +42,7 @@ def figure(
     titles: Annotated[bool, typer.Option(help="Titles above the axes.")] = True,
 ) -> None:
     """Write one figure of the report in a paper's style."""
-    from advmdp.reports.paper_style import write_figure
+    from advmdp.reports.figures.paper_figure import write_figure
 
     path = write_figure(
         _results(store),
@@ -59,7 +59,7 @@ def figure(
 
 
 def _results(store: Path) -> Results:
-    from advmdp.reports.stored import results_of
+    from advmdp.reports.from_store import results_from_store
     from advmdp.store import Store
 
-    return results_of(Store(store))
+    return results_from_store(Store(store))

@@ -47,7 +47,7 @@ def verify(
     """
     from advmdp.claims.verify import checked_names, n_failures, verify
     from advmdp.cli.playing import check_engine
-    from advmdp.reports.files import checked_path
+    from advmdp.reports.output_path import checked_path
     from advmdp.reports.sweep_progress import following
     from advmdp.store import Store
     from advmdp.store.log import attach_log, detach_log

@@ -1,4 +1,4 @@
-"""Rewards in any known range: to losses on the way in, back to rewards in every report.
+"""Rewards in a known range: converted to losses for the learner, back to rewards for every report.
 
 Learners minimise losses in [0, 1].  A reward r in [low, high] becomes the loss
 
@@ -18,16 +18,34 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.run import Run
+from advmdp.evaluation.schema import Kind, Level, reward_columns, value_of
 from advmdp.layout import Floats
-from advmdp.world.checks import real_number, whole_number
+from advmdp.number_checks import real_number, whole_number
 
 
-def total_reward(losses: Any, steps: Any, low: Any, high: Any) -> Any:
-    """The total reward of ``steps`` steps whose losses add up to ``losses``.
+def in_rewards(kind: Kind, values: Any, n_steps: Any, low: Any, high: Any) -> Any:
+    """Express ``values`` in rewards.
 
-    Numbers, arrays and columns of a frame will do: it is plain arithmetic.
+    Every conversion of losses to rewards goes through here.  It is plain arithmetic: numbers,
+    arrays and expressions of a data frame are all accepted.
+
+    Parameters
+    ----------
+    kind
+        What the values are: total losses over ``n_steps`` steps, differences of two such totals,
+        or no losses at all.
+    low, high
+        The range of the rewards of one step.
+
+    >>> in_rewards(Kind.TOTAL_LOSS, 1.5, n_steps=2, low=-1.0, high=3.0)
+    0.0
+    >>> in_rewards(Kind.LOSS_DIFFERENCE, 1.5, n_steps=2, low=-1.0, high=3.0)
+    6.0
     """
-    return high * steps - (high - low) * losses
+    if kind is Kind.PLAIN:
+        return values
+    scaled = (high - low) * values
+    return high * n_steps - scaled if kind is Kind.TOTAL_LOSS else scaled
 
 
 @dataclass(frozen=True)
@@ -35,11 +53,11 @@ class RewardCurves:
     """A run in rewards; entry i of every array belongs to ``episodes[i]``."""
 
     episodes: NDArray[np.int64]
-    """Numbers of episodes played at the checkpoints."""
+    """Numbers of episodes played at the evaluation points."""
     expected_reward: Floats
-    """Sum over episodes of the exact expectation of the policy played."""
+    """Sum over episodes of the exact expected reward of the policy played."""
     realised_reward: Floats
-    """Sum of the rewards on the trajectories drawn."""
+    """Sum of the rewards on the sampled trajectories."""
     best_reward: Floats
     """Total reward of the best fixed policy in hindsight."""
     regret: Floats
@@ -55,7 +73,7 @@ class Rewards:
     array([0. , 0.7, 1. ])
     >>> taxi.to_rewards([0.0, 0.7, 1.0])
     array([ 20.,  -1., -10.])
-    >>> float(taxi.total(losses=1.7, steps=3))          # the three of them
+    >>> float(taxi.total(losses=1.7, steps=3))          # the sum of the three rewards
     9.0
     """
 
@@ -72,13 +90,13 @@ class Rewards:
 
     @property
     def span(self) -> float:
-        """``high - low``: what one unit of loss, or of regret, is worth."""
+        """``high - low``: the reward that one unit of loss, or of regret, stands for."""
         return float(self.high) - float(self.low)
 
     def to_losses(self, rewards: Any) -> Floats:
-        """Losses in [0, 1] of rewards of any shape; rewards outside the range are refused."""
+        """Losses in [0, 1] from rewards of any shape; rejects rewards outside the range."""
         array = np.asarray(rewards, dtype=np.float64)
-        outside = ~((array >= self.low) & (array <= self.high))  # also true for what is no number
+        outside = ~((array >= self.low) & (array <= self.high))  # true for NaN as well
         if outside.any():
             raise InvalidInput(
                 f"rewards: {array[outside].flat[0]} is outside [{self.low}, {self.high}]; "
@@ -88,16 +106,21 @@ class Rewards:
         return losses
 
     def to_rewards(self, losses: Any) -> Floats:
-        """The rewards behind losses of any shape."""
-        rewards: Floats = self.high - self.span * np.asarray(losses, dtype=np.float64)
-        return rewards
+        """The rewards of single steps, from losses of any shape."""
+        return self.total(np.asarray(losses, dtype=np.float64), 1)
 
     def total(self, losses: Any, steps: Any) -> Floats:
-        """The total reward of ``steps`` steps whose losses add up to ``losses``."""
-        rewards: Floats = total_reward(
-            np.asarray(losses), np.asarray(steps), float(self.low), float(self.high)
-        )
-        return rewards
+        """The total reward of ``steps`` steps whose losses sum to ``losses``."""
+        totals: Floats = self._convert(Kind.TOTAL_LOSS, np.asarray(losses), np.asarray(steps))
+        return totals
+
+    def curves(self, run: Run, steps: int | None = None) -> dict[str, Floats]:
+        """The curves of a run in rewards, under their names in the schema; see ``report``."""
+        n_steps = run.episodes * reward_steps(run, steps)
+        return {
+            reward.name: self._convert(loss.kind, value_of(run, loss), n_steps)
+            for reward, loss in reward_columns(Level.POINT)
+        }
 
     def report(self, run: Run, steps: int | None = None) -> RewardCurves:
         """A run in rewards.
@@ -114,15 +137,24 @@ class Rewards:
         >>> float(curves.expected_reward[-1]), float(curves.regret[-1])
         (1500.0, 0.0)
         """
-        layers = len(run.best.policy)
-        per_episode = layers if steps is None else whole_number(steps, "steps")
-        if per_episode > layers:
-            raise InvalidInput(f"steps: {steps} in an episode of {layers}; give at most that")
-        n_steps = run.episodes * per_episode
+        curves = self.curves(run, steps)
         return RewardCurves(
             episodes=run.episodes,
-            expected_reward=self.total(run.expected_loss, n_steps),
-            realised_reward=self.total(run.realised_loss, n_steps),
-            best_reward=self.total(run.best_loss, n_steps),
-            regret=self.span * run.regret,
+            expected_reward=curves["expected_reward"],
+            realised_reward=curves["realised_reward"],
+            best_reward=curves["best_reward"],
+            regret=curves["reward_regret"],
         )
+
+    def _convert(self, kind: Kind, values: Any, n_steps: Any) -> Any:
+        return in_rewards(kind, values, n_steps, float(self.low), float(self.high))
+
+
+def reward_steps(run: Run, steps: int | None = None) -> int:
+    """The number of steps of an episode that earn a reward: ``steps``, or all layers."""
+    layers = len(run.best.policy)
+    if steps is None:
+        return layers
+    if whole_number(steps, "steps") > layers:
+        raise InvalidInput(f"steps: {steps} in an episode of {layers}; give at most that")
+    return int(steps)

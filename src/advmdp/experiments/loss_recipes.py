@@ -21,8 +21,8 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats
+from advmdp.number_checks import unit_number, whole_number
 from advmdp.world import losses
-from advmdp.world.checks import unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
 
 PERIODS, SHORTEST_PERIOD = 10, 10  # in a run, unless a period is given

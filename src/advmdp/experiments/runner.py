@@ -17,7 +17,7 @@ from advmdp.experiments.engines import Ended, Engine
 from advmdp.experiments.spec import RunSpec
 from advmdp.play import Progress
 from advmdp.store import Store
-from advmdp.store.claims import Claim
+from advmdp.store.run_lock import RunLock
 
 ATTEMPTS = 3  # at a run whose process dies
 ELSEWHERE_SECONDS = 0.5  # between looks at runs that another sweep plays
@@ -84,7 +84,7 @@ class _Runner:
         self._summary = Summary(len(specs))
         self._specs = specs
         self._queue: deque[RunSpec] = deque()
-        self._claims: dict[RunSpec, Claim] = {}
+        self._claims: dict[RunSpec, RunLock] = {}
         self._elsewhere: list[RunSpec] = []
         self._attempts: Counter[RunSpec] = Counter()
         self._storage: StorageFailure | None = None
@@ -131,10 +131,10 @@ class _Runner:
             else:
                 self._elsewhere.append(spec)
 
-    def _begun(self, spec: RunSpec) -> Claim | None:
+    def _begun(self, spec: RunSpec) -> RunLock | None:
         """The right to play a run that the store knows to be under way."""
         identity = spec.identity()
-        claim = self._store.claim(identity)
+        claim = self._store.lock(identity)
         if claim is not None:
             try:
                 self._store.begin(identity, claim)

@@ -1,12 +1,12 @@
-"""Gymnasium, both ways (``pip install 'advmdp[gym]'``).
+"""Gymnasium environments as MDPs, and MDPs as Gymnasium environments.
 
 * ``from_gymnasium(env, horizon)`` reads the transition table of a tabular environment;
-* ``unroll(env, horizon, rewards)`` and ``play(env, learner, game, n_episodes)`` drive any
-  environment with discrete spaces, table or not;
+* ``unroll(env, horizon, rewards)`` and ``play(env, learner, game, n_episodes)`` run a learner in
+  any environment with discrete spaces, with or without a table;
 * ``AdversarialMDP`` is an MDP with adversarial losses as an environment, registered as
   ``advmdp/Adversarial-v0``.
 
-Reached as ``advmdp.gym``; Gymnasium is imported only then.
+Install with ``pip install 'advmdp[gym]'``; Gymnasium is imported when ``advmdp.gym`` is used.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ except ModuleNotFoundError as error:
     raise MissingExtra("advmdp.gym needs Gymnasium: pip install 'advmdp[gym]'") from error
 
 from advmdp.gym.adversarial import AdversarialMDP
-from advmdp.gym.driving import Played, play
+from advmdp.gym.environment_loop import EnvironmentRun, play
 from advmdp.gym.tabular import Tabular, from_gymnasium
 from advmdp.gym.unrolled import Unrolled, unroll
 
 __all__ = [
     "ENVIRONMENT_ID",
     "AdversarialMDP",
-    "Played",
+    "EnvironmentRun",
     "Tabular",
     "Unrolled",
     "from_gymnasium",

@@ -18,15 +18,15 @@ from advmdp.world.mdp import LayeredMDP
 
 
 class AdversarialMDP(gymnasium.Env[Any, Any]):
-    """A layered MDP against a loss process; one episode is one walk through the layers.
+    """A layered MDP with a loss process; an episode passes through the layers once.
 
-    Observations are flat state numbers, layer after layer, so a state tells its step.  The reward
-    is minus the loss, so always in [-1, 0]; ``info`` carries the ``loss``, the ``episode`` the
-    adversary is in and the ``layer``.
+    Observations are flat state numbers, layer after layer, so a state determines its step.  The
+    reward is the negative loss, in [-1, 0]; ``info`` contains the ``loss``, the number of the
+    adversary's ``episode`` and the ``layer``.
 
-    The adversary lives from one ``reset`` with a seed to the next: a plain ``reset`` begins its
-    next episode, or the same one again if that was left before its end.  With the seed s the
-    environment draws the losses and successors that ``advmdp.play(..., seed=s)`` draws.
+    A ``reset`` with a seed restarts the adversary; a ``reset`` without one begins its next episode,
+    or the same episode again if that was not finished.  With seed s the environment samples the
+    losses and successors that ``advmdp.play(..., seed=s)`` samples.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class AdversarialMDP(gymnasium.Env[Any, Any]):
     (1, -0.995, False, 0.995)
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own form
+    metadata = {"render_modes": []}  # noqa: RUF012 - the form that Gymnasium requires
 
     def __init__(self, mdp: LayeredMDP, losses: LossProcess) -> None:
         self.mdp, self.losses = mdp, losses
@@ -58,7 +58,7 @@ class AdversarialMDP(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        """Begin the adversary's next episode; with a seed, its first."""
+        """Begin the next episode of the adversary; with a seed, its first."""
         super().reset(seed=seed)
         if seed is not None or self._stream is None:
             chosen = int(self.np_random.integers(2**31)) if seed is None else seed
@@ -72,10 +72,10 @@ class AdversarialMDP(gymnasium.Env[Any, Any]):
         return 0, {"episode": self._episode, "layer": 0}
 
     def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """One action; the last layer's action ends the episode."""
+        """Take one action; the action in the last layer ends the episode."""
         layout = self.mdp.layout
         if self._stream is None or self._table is None:
-            raise InvalidInput("step: no episode is under way; call reset first")
+            raise InvalidInput("step: no episode is in progress; call reset first")
         if not self.action_space.contains(action):
             raise InvalidInput(f"action: {action!r} is not in 0..{layout.n_actions - 1}")
         k = len(self._rows)

@@ -1,4 +1,4 @@
-"""The elements of a discrete space, counted 0, 1, 2, ... in the order of an odometer."""
+"""A numbering 0, 1, 2, ... of the elements of a discrete space, in lexicographic order."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Numbering(NamedTuple):
     """A bijection between the elements of a space and ``range(size)``."""
 
     space: str
-    """What messages call it."""
+    """The name of the space in error messages."""
     size: int
     number: Callable[[Any], int]
-    """Of an element of the space; ``checked`` takes anything."""
+    """The number of an element of the space; ``checked`` accepts any value."""
     element: Callable[[int], Any]
 
     def checked(self, element: Any, where: str) -> int:
-        """The number of an element that somebody has given; ``where`` begins the refusal."""
+        """The number of an element; other values are rejected, with ``where`` in the message."""
         try:
             number = self.number(element)
         except (TypeError, ValueError):
@@ -35,7 +35,7 @@ class Numbering(NamedTuple):
 
 
 def numbering(space: Any, name: str) -> Numbering:
-    """Count the elements of a ``Discrete``, ``MultiDiscrete``, ``MultiBinary`` or ``Tuple`` space.
+    """Number the elements of a ``Discrete``, ``MultiDiscrete``, ``MultiBinary`` or ``Tuple`` space.
 
     >>> hands = numbering(spaces.Tuple((spaces.Discrete(32), spaces.Discrete(11))), "observations")
     >>> hands.size, hands.number((20, 5)), hands.element(225)

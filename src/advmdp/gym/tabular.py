@@ -1,4 +1,4 @@
-"""Tabular environments: from the table ``env.unwrapped.P`` to a layered MDP."""
+"""Tabular environments: a layered MDP from the transition table ``env.unwrapped.P``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
-from advmdp.gym.numbering import numbering
+from advmdp.gym.numbering import Numbering, numbering
 from advmdp.gym.unrolled import Unrolled
 from advmdp.layout import Floats
 from advmdp.world.mdp import LayeredMDP
@@ -18,10 +18,10 @@ from advmdp.world.time_expand import time_expand
 
 @dataclass(frozen=True)
 class Tabular(Unrolled):
-    """An environment whose transition is known to us (a learner sees only ``layout``)."""
+    """An environment with a known transition table; a learner sees only ``layout``."""
 
     mdp: LayeredMDP
-    """The unrolled table; its natural loss is the mean of the mapped reward."""
+    """The unrolled table; its natural loss is the mean reward, mapped to a loss."""
 
 
 def from_gymnasium(
@@ -35,10 +35,10 @@ def from_gymnasium(
 ) -> Tabular:
     """Read the transition table of a tabular environment and unroll it over time.
 
-    FrozenLake, CliffWalking and Taxi carry one: ``P[s][a]`` lists ``(probability, next state,
-    reward, terminated)``.  Layer k holds the observations that can be seen after k actions, and a
-    *finished* place (number S) that every terminating transition leads to; it absorbs and has the
-    reward zero.  Wrappers are ignored: what counts is the table and ``horizon``.
+    FrozenLake, CliffWalking and Taxi have one: ``P[s][a]`` lists ``(probability, next state,
+    reward, terminated)``.  Layer k holds the observations that are possible after k actions, and an
+    absorbing *finished* state (number S) with reward zero, to which every terminating transition
+    leads.  Wrappers are ignored: only the table and ``horizon`` count.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ def from_gymnasium(
         The number of actions in an episode.
     start
         The first observation or a distribution over them; by default the environment's own
-        ``initial_state_distrib``.  Several first observations put an opening layer in front (see
+        ``initial_state_distrib``.  Several first observations require an opening layer (see
         ``advmdp.time_expand``).
     rewards
-        The range of the rewards; by default what occurs in the table, with zero if it terminates.
+        The range of the rewards; by default that of the table, including zero if it terminates.
     per_action
-        Whether learners are told the possible successors of every action: nothing would be left to
-        learn in an environment without chance.
+        Whether the layout declares the possible successors of every action; in a deterministic
+        environment this leaves nothing to learn.
     pooled
-        Whether learners count visits over all steps together, see ``advmdp.time_expand``.
+        Whether learners share visit counts over all steps, see ``advmdp.time_expand``.
 
     >>> import gymnasium
     >>> lake = from_gymnasium(gymnasium.make("FrozenLake-v1"), horizon=20)
@@ -64,17 +64,7 @@ def from_gymnasium(
     (Rewards(low=0.0, high=1.0), (1, 3, 6, 9, 11))
     """
     bare = env.unwrapped
-    name = type(bare).__name__
-    table = getattr(bare, "P", None)
-    if table is None:
-        raise InvalidInput(
-            f"env: {name} has no transition table P; "
-            "drive it without one: advmdp.gym.unroll and advmdp.gym.play"
-        )
-    if getattr(bare, "fickle_passenger", False):
-        raise InvalidInput(
-            f"env: the table of {name} does not contain fickle passengers; make it without them"
-        )
+    table = _table_of(bare)
     observations = numbering(bare.observation_space, "observation_space")
     actions = numbering(bare.action_space, "action_space")
     step, mean, seen = _read(table, observations.size, actions.size)
@@ -83,35 +73,57 @@ def from_gymnasium(
         rewards = Rewards(low, high if high > low else low + 1.0)
     elif not rewards.low <= low <= high <= rewards.high:
         raise InvalidInput(f"rewards: the table has rewards from {low} to {high}; widen the range")
-    if start is None:
-        start = getattr(bare, "initial_state_distrib", None)
-        if start is None:
-            raise InvalidInput(f"start: {name} does not tell where it starts; give a distribution")
-    if np.ndim(start) == 0:
-        start = observations.checked(start, "start")
-    elif np.shape(start) != (observations.size,):
-        raise InvalidInput(
-            "start: give an observation, or one probability for each of "
-            f"{observations.size} observations"
-        )
-    else:
-        start = np.append(np.asarray(start, dtype=np.float64), 0.0)
-    loss = rewards.to_losses(np.clip(mean, low, high))  # a mean may be off by rounding
-    mdp = time_expand(step, horizon, start, loss, per_action=per_action, pooled=pooled)
-    first = int(start) if np.ndim(start) == 0 else int(np.argmax(start))
+    first = _start_of(bare, start, observations)
+    loss = rewards.to_losses(np.clip(mean, low, high))  # rounding may move a mean out of the range
+    mdp = time_expand(step, horizon, first, loss, per_action=per_action, pooled=pooled)
+    certain = int(first) if np.ndim(first) == 0 else int(np.argmax(first))
     return Tabular(
         layout=mdp.layout,
         horizon=horizon,
         rewards=rewards,
         observations=observations,
         actions=actions,
-        start=None if mdp.opening else first,
+        start=None if mdp.opening else certain,
         mdp=mdp,
     )
 
 
+def _table_of(bare: Any) -> Any:
+    """The transition table of an environment without wrappers."""
+    name = type(bare).__name__
+    table = getattr(bare, "P", None)
+    if table is None:
+        raise InvalidInput(
+            f"env: {name} has no transition table P; "
+            "use advmdp.gym.unroll and advmdp.gym.play, which need none"
+        )
+    if getattr(bare, "fickle_passenger", False):
+        raise InvalidInput(
+            f"env: the table of {name} does not contain fickle passengers; make it without them"
+        )
+    return table
+
+
+def _start_of(bare: Any, start: Any, observations: Numbering) -> Any:
+    """The number of the first observation, or the distribution over places."""
+    if start is None:
+        start = getattr(bare, "initial_state_distrib", None)
+    if start is None:
+        raise InvalidInput(
+            f"start: {type(bare).__name__} does not tell where it starts; give a distribution"
+        )
+    if np.ndim(start) == 0:
+        return observations.checked(start, "start")
+    if np.shape(start) != (observations.size,):
+        raise InvalidInput(
+            "start: give an observation, or one probability for each of "
+            f"{observations.size} observations"
+        )
+    return np.append(np.asarray(start, dtype=np.float64), 0.0)  # nothing begins finished
+
+
 def _read(table: Any, n_observations: int, n_actions: int) -> tuple[Floats, Floats, Floats]:
-    """Probabilities and mean rewards with the finished place, and all rewards that can occur."""
+    """Transition, mean rewards (both with the finished state), and all rewards that can occur."""
     finished = n_observations
     step = np.zeros((n_observations + 1, n_actions, n_observations + 1))
     mean = np.zeros((n_observations + 1, n_actions))

@@ -1,7 +1,7 @@
-"""Environments with discrete spaces as layered states: an observation at a step.
+"""Environments with discrete spaces as layered MDPs: a state is an observation at a step.
 
-The *places* of a layer are the numbers of the observations and, last, one place for *finished*:
-after the end of an episode every action stays there and earns nothing, up to the horizon.
+The *places* of a layer are the numbers of the observations and, last, the place *finished*: after
+the end of an episode every action stays there and has reward zero, up to the horizon.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.numbering import Numbering, numbering
 from advmdp.layout import Layout
-from advmdp.world.checks import whole_number
-from advmdp.world.time_expand import stationary_pools
+from advmdp.number_checks import whole_number
+from advmdp.world.time_expand import begin_with, stationary_pools
 
 
 @dataclass(frozen=True)
 class Unrolled:
-    """A layout for the episodes of an environment, and the way from observations to its states."""
+    """A layout for the episodes of an environment, and the map from observations to its states."""
 
     layout: Layout
-    """What a learner is built on."""
+    """The layout on which a learner is built."""
     horizon: int
-    """Actions in an episode."""
+    """The number of actions in an episode."""
     rewards: Rewards
     """The range of the rewards of one step."""
     observations: Numbering
     actions: Numbering
     start: int | None
-    """The place of the first observation if there is only one."""
+    """The place of the first observation, if there is only one."""
 
     @property
     def opening(self) -> int:
@@ -47,11 +47,11 @@ class Unrolled:
         return self.observations.size
 
     def place(self, observation: Any) -> int:
-        """The number of an observation, checked."""
+        """The number of an observation; rejects what is not in the space."""
         return self.observations.checked(observation, "env")
 
     def state(self, step: int, place: int) -> int:
-        """The state within its layer of a place at a step."""
+        """The number within its layer of the state that is ``place`` at ``step``."""
         if step == 0 and self.start is not None:
             if place == self.start:
                 return 0
@@ -83,18 +83,18 @@ def unroll(
     env
         A Gymnasium environment with discrete spaces.
     horizon
-        The number of actions in an episode.  One that the environment ends sooner is over;
-        one that it would continue is cut.
+        The number of actions in an episode.  Episodes that the environment would continue are
+        truncated there.
     rewards
         The range of the rewards of one step; it contains 0, the reward after the end.
     starts
-        The observations an episode may begin with; all of them by default.
+        The observations with which an episode can begin; by default all of them.
     successors
-        ``successors(observation)`` names the observations that can follow under some action; by
-        default all of them.  The episode may always end.  The fewer, the faster.
+        ``successors(observation)`` lists the observations that can follow under some action; by
+        default all of them.  The episode can always end.  Fewer successors make play faster.
     pooled
-        Whether learners count visits over all steps together, see ``advmdp.time_expand``; for
-        environments that do not change with time and do not truncate before the horizon.
+        Whether learners share visit counts over all steps, see ``advmdp.time_expand``; valid for
+        environments that do not change over time and do not truncate before the horizon.
 
     >>> import gymnasium
     >>> blackjack = gymnasium.make("Blackjack-v1")
@@ -114,6 +114,29 @@ def unroll(
             "the reward after the end; widen it"
         )
     n_places, n_actions = observations.size + 1, actions.size
+    follows = _followers(observations, successors)
+    first = np.zeros(n_places, dtype=np.bool_)
+    first[:-1] = starts is None
+    first[[observations.checked(x, "starts") for x in (() if starts is None else starts)]] = True
+    if not first.any():
+        raise InvalidInput("starts: name at least one observation")
+    layers = [follows] * (horizon - 1) + [np.ones((n_places, 1, 1), dtype=np.bool_)]
+    layers = begin_with(first, layers, first[np.newaxis, np.newaxis])
+    layout = Layout(
+        [layer.shape[0] for layer in layers] + [1],
+        n_actions,
+        successors=[_for_all_actions(layer, n_actions) for layer in layers],
+        shared_rows=stationary_pools(first, n_actions, horizon) if pooled else None,
+    )
+    start = int(first.argmax()) if np.count_nonzero(first) == 1 else None
+    return Unrolled(layout, horizon, rewards, observations, actions, start)
+
+
+def _followers(
+    observations: Numbering, successors: Callable[[Any], Iterable[Any]] | None
+) -> NDArray[np.bool_]:
+    """Which places can follow a place, whatever the action: shape (places, 1, places)."""
+    n_places = observations.size + 1
     follows = np.zeros((n_places, 1, n_places), dtype=np.bool_)
     follows[:, :, -1] = True
     for place in range(observations.size):
@@ -123,27 +146,7 @@ def unroll(
             seen = observations.element(place)
             where = f"successors({seen})"
             follows[place, 0, [observations.checked(x, where) for x in successors(seen)]] = True
-    first = np.zeros(n_places, dtype=np.bool_)
-    first[:-1] = starts is None
-    first[[observations.checked(x, "starts") for x in (() if starts is None else starts)]] = True
-    if not first.any():
-        raise InvalidInput("starts: name at least one observation")
-    layers = [follows] * (horizon - 1) + [np.ones((n_places, 1, 1), dtype=np.bool_)]
-    pools = stationary_pools(n_places, n_actions, horizon)
-    certain = int(np.count_nonzero(first)) == 1
-    if certain:
-        layers[0], pools[0] = layers[0][first], pools[0][first]
-    else:
-        layers.insert(0, first[np.newaxis, np.newaxis])
-        pools.insert(0, np.full((1, n_actions), n_places * n_actions))
-    layout = Layout(
-        [layer.shape[0] for layer in layers] + [1],
-        n_actions,
-        successors=[_for_all_actions(layer, n_actions) for layer in layers],
-        shared_rows=pools if pooled else None,
-    )
-    start = int(first.argmax()) if certain else None
-    return Unrolled(layout, horizon, rewards, observations, actions, start)
+    return follows
 
 
 def _for_all_actions(mask: NDArray[np.bool_], n_actions: int) -> NDArray[np.bool_]:

@@ -16,10 +16,10 @@ from advmdp.learners.base import HasEpochs, HasHorizon
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.feedback import FullInformation
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate, width_log_term
+from advmdp.number_checks import whole_number
 from advmdp.seeds import seed_words
 from advmdp.steps.confidence import KnownTransition
 from advmdp.steps.workspace import free_balls, new_reach, no_visits
-from advmdp.support import whole_number
 
 Seed = int | np.random.SeedSequence
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.archive import JSON, write_archive
-from advmdp.declared import declared_pools, declared_successors
 from advmdp.errors import InvalidInput
 from advmdp.known_rows import known_row_tables
 from advmdp.layout import Layout
+from advmdp.layout_io import declared_pools, declared_successors
 
 Saved = dict[str, NDArray[Any]]
 

@@ -9,7 +9,7 @@ from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
 from advmdp.learners.base import horizon_of
 from advmdp.learners.presets import PRACTICAL as PRACTICAL
-from advmdp.support import whole_number
+from advmdp.number_checks import whole_number
 
 MAX_EPISODES = 2**31  # visits are counted in 32 bits
 

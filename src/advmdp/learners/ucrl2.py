@@ -9,8 +9,8 @@ from advmdp.layout import Layout, Table
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_rate
 from advmdp.learners.ucbvi import empty_model
+from advmdp.number_checks import whole_number
 from advmdp.steps.workspace import free_balls, new_reach
-from advmdp.support import whole_number
 
 
 class UCRL2(OptimisticLearner):

@@ -1,1 +1,1 @@
-"""What people look at: pictures, tables and progress.  Nothing here plays an episode."""
+"""Reports: statistics, figures, tables and web pages about finished runs."""

@@ -11,11 +11,10 @@ from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 
+from advmdp.evaluation.schema import Level, reward_columns
 from advmdp.reports.units import Units
 
 SHOWN = 12  # checkpoints of a curve on the page of a run
-IN_LOSSES = ("regret", "expected_loss", "realised_loss", "best_loss")
-IN_REWARDS = ("reward_regret", "expected_reward", "realised_reward", "best_reward")
 
 
 def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
@@ -73,7 +72,8 @@ def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[Rendera
 
 
 def _curve_table(curves: pl.DataFrame, units: Units) -> Table:
-    totals = IN_REWARDS if units.in_rewards else IN_LOSSES
+    pairs = reward_columns(Level.POINT)
+    totals = [(reward if units.in_rewards else loss).name for reward, loss in pairs]
     wanted = ("episodes", *totals, "epoch", "mean_width")
     columns = [name for name in wanted if curves[name].null_count() == 0]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -1,9 +1,9 @@
-"""How fast the regret grows: the exponent of T.
+"""The growth rate of the regret: the exponent of T.
 
-The theorems bound the regret after T episodes by a learner whose parameters were set for T.  So the
-rate is fitted over runs of several lengths, one point for each.  Where all runs have one length,
-the slope of the curve over its last decade is told instead; that is a property of the run, not the
-theorem's rate, and it is labelled so.
+The theorems bound the regret after T episodes of a learner whose parameters were set for T.  The
+rate is therefore fitted over runs of several lengths, one point for each.  If all runs have one
+length, the slope of the curve over its last decade is reported instead; that is a property of the
+run, not the rate of the theorem, and it is labelled as such.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from itertools import groupby
 
 import numpy as np
 
+from advmdp.reports.cells import Cell, Group
 from advmdp.reports.statistics import Band, Floats, PowerLaw, mean_band, power_law
-from advmdp.reports.summary import Cell, Group
 from advmdp.reports.units import Units
 
 WITHIN_RUN = "within the run, last decade"
@@ -24,7 +24,7 @@ ACROSS = "over T"
 
 @dataclass(frozen=True, eq=False)
 class Rate:
-    """One learner's regret against T, and the power law through it where there is one."""
+    """The regret of one learner against T, and the power law through it if there is one."""
 
     learner: str
     kind: str
@@ -33,12 +33,12 @@ class Rate:
     regret: Band
     law: PowerLaw | None
     reason: str = ""
-    """Why there is no law."""
+    """Why there is no power law."""
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Cells that differ in the number of episodes only."""
+    """Cells that differ only in the number of episodes."""
 
     mdp: str
     losses: str
@@ -54,7 +54,7 @@ class Family:
 
 
 def families_of(cells: Sequence[Cell]) -> list[Family]:
-    """Cells by MDP, losses and units, with the rate of every learner in them."""
+    """Cells grouped by MDP, losses and units, with the rate of every learner."""
 
     def family_of(cell: Cell) -> tuple[str, str, Units]:
         return cell.mdp, cell.losses, cell.units
@@ -77,7 +77,7 @@ def _rate(learner: str, cells: tuple[Cell, ...]) -> Rate:
 
 
 def across(groups: Sequence[Group]) -> Rate:
-    """The rate over runs of several lengths, on the replicates that every length has."""
+    """The rate over runs of several lengths, on the replicates that all lengths share."""
     lengths = np.array([group.runs["n_episodes"][0] for group in groups], dtype=np.float64)
     shared = [
         replicate

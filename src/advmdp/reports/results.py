@@ -2,71 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from advmdp.errors import InvalidInput
+from advmdp.evaluation.schema import (
+    CELL,
+    FINISHED,
+    REPLICATE,
+    STEPS,
+    UNITS,
+    Column,
+    Level,
+    columns,
+    loss_columns,
+)
+from advmdp.store.frames import DTYPES
 
-FINISHED = "finished"
-UNITS: dict[str, pl.DataType] = {
-    "reward_low": pl.Float64(),
-    "reward_high": pl.Float64(),
-    "reward_unit": pl.String(),
-}
-STEPS: dict[str, pl.DataType] = {"reward_steps": pl.Int64()}
-"""Steps of an episode that earn a reward."""
-CELL = ("mdp", "losses", "n_episodes", *UNITS)
-REPLICATE = ("seed", "replicate")
-LOSSES = ("regret", "expected_loss", "realised_loss", "best_loss")
-TERMS = ("error", "bias1", "reg", "bias2")
+ONE_OF_A_KIND = (*CELL, "learner", *REPLICATE)
+"""No two finished runs of a report agree in all of these."""
 
-OPTIONAL: dict[str, pl.DataType] = {**UNITS, **STEPS}
-"""Columns of runs whose losses stand for rewards; null, or left out, for the others."""
-RUN_COLUMNS: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "hash": pl.String(),
-    "status": pl.String(),
-    "learner": pl.String(),
-    "mdp": pl.String(),
-    "losses": pl.String(),
-    "n_episodes": pl.Int64(),
-    "seed": pl.Int64(),
-    "replicate": pl.Int64(),
-    "spec": pl.String(),
-    "episodes": pl.Int64(),
-    **{name: pl.Float64() for name in LOSSES},
-    "seconds": pl.Float64(),
-    "episodes_per_second": pl.Float64(),
-    "projections": pl.Int64(),
-    "safe_paths": pl.Int64(),
-    "worst_residual": pl.Float64(),
-    "worst_gap": pl.Float64(),
-    "started": pl.String(),
-    "version": pl.String(),
-    "machine": pl.String(),
-    **OPTIONAL,
-}
-CURVE_COLUMNS: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "episodes": pl.Int64(),
-    **{name: pl.Float64() for name in (*LOSSES, *TERMS)},
-    "epoch": pl.Int64(),
-    "mean_width": pl.Float64(),
-}
+
+def run_columns() -> tuple[Column, ...]:
+    """The columns of the runs; those in rewards are not needed, reports convert the losses."""
+    return columns(Level.RUN, rewards=False)
+
+
+def curve_columns() -> tuple[Column, ...]:
+    """The columns of the curves."""
+    return columns(Level.POINT, rewards=False)
 
 
 @dataclass(frozen=True)
 class Results:
-    """Runs and curves, checked once; a run is one row of ``runs`` and many of ``curves``.
+    """Runs and curves, validated; a run is one row of ``runs`` and many rows of ``curves``.
 
     Parameters
     ----------
     runs
-        One row per run, with the columns of ``RUN_COLUMNS`` (those of ``OPTIONAL`` may be left
-        out); others are ignored.
+        One row per run, with the columns ``run_columns()``, of which optional ones may be missing;
+        other columns are ignored.
     curves
-        One row per run and checkpoint, with the columns of ``CURVE_COLUMNS``.
+        One row per run and evaluation point, with the columns ``curve_columns()``.
 
     >>> Results(pl.DataFrame({"run": ["a"]}), pl.DataFrame({"run": ["a"]}))
     Traceback (most recent call last):
@@ -78,23 +57,23 @@ class Results:
     curves: pl.DataFrame
 
     def __post_init__(self) -> None:
-        runs = _with_columns(self.runs, RUN_COLUMNS, "runs")
-        curves = _with_columns(self.curves, CURVE_COLUMNS, "curves")
+        runs = _with_columns(self.runs, run_columns(), "runs")
+        curves = _with_columns(self.curves, curve_columns(), "curves")
         object.__setattr__(self, "runs", runs)
         object.__setattr__(self, "curves", curves)
         done = self.finished
-        _refuse_rows(runs.filter(runs["run"].is_duplicated()), "runs", "is listed twice")
-        _refuse_rows(
-            done.join(curves, on="run", how="anti"), "curves", "is finished but has no curve"
-        )
-        for name, frame in (("runs", done), ("curves", curves.join(done, on="run", how="semi"))):
-            numbers = pl.all_horizontal(pl.col(column).is_finite() for column in LOSSES)
-            broken = frame.filter(~numbers.fill_null(False))
-            _refuse_rows(broken, name, "has a loss or a regret that is not a finite number")
-        _refuse_rows(done.filter(~_has_no_or_one_range()), "runs", RANGE)
-        again = done.filter(pl.struct(*CELL, "learner", *REPLICATE).is_duplicated())
-        _refuse_rows(
-            again.sort(*CELL, "learner", *REPLICATE),
+        _reject(runs.filter(runs["run"].is_duplicated()), "runs", "is listed twice")
+        without_curve = done.filter(~done["run"].is_in(curves["run"].unique().to_list()))
+        _reject(without_curve, "curves", "is finished but has no curve")
+        of_done = curves.filter(curves["run"].is_in(done["run"].to_list()))
+        needed = [column for column in loss_columns(Level.RUN) if not column.optional]
+        numbers = [pl.col(column.name).is_finite() for column in needed]
+        for name, frame in (("runs", done), ("curves", of_done)):
+            broken = frame.filter(~pl.all_horizontal(numbers).fill_null(False))
+            _reject(broken, name, "has a loss or a regret that is not a finite number")
+        _reject(done.filter(~_has_no_or_one_range()), "runs", RANGE)
+        _reject(
+            done.filter(pl.struct(ONE_OF_A_KIND).is_duplicated()).sort(ONE_OF_A_KIND),
             "runs",
             "is not the only finished run of its learner, cell, seed and replicate; "
             "give one of them another label or leave it out",
@@ -107,35 +86,38 @@ class Results:
 
     @property
     def learners(self) -> list[str]:
-        """Every learner's label, sorted: the position fixes a colour in all figures."""
+        """The labels of all learners, sorted: the position determines the colour in figures."""
         return sorted(self.runs["learner"].unique().to_list())
 
     def counts(self) -> dict[str, int]:
-        """Runs by status, the finished ones first.
+        """The number of runs by status, the finished ones first.
 
-        >>> empty = Results(pl.DataFrame(schema=RUN_COLUMNS), pl.DataFrame(schema=CURVE_COLUMNS))
-        >>> empty.counts()
+        >>> from advmdp.store.frames import polars_schema
+        >>> schemas = map(polars_schema, (run_columns(), curve_columns()))
+        >>> Results(*(pl.DataFrame(schema=schema) for schema in schemas)).counts()
         {'finished': 0}
         """
         counted = dict(self.runs["status"].value_counts().sort("status").iter_rows())
         return {FINISHED: counted.pop(FINISHED, 0), **counted}
 
 
-def _with_columns(frame: pl.DataFrame, columns: dict[str, pl.DataType], name: str) -> pl.DataFrame:
-    """The frame's known columns in one order and of one type each."""
+def _with_columns(frame: pl.DataFrame, declared: Sequence[Column], name: str) -> pl.DataFrame:
+    """The declared columns of a frame, in their order and with their types."""
     if not isinstance(frame, pl.DataFrame):
         raise InvalidInput(f"{name}: {type(frame).__name__} is not a polars DataFrame")
     kept = []
-    for column, kind in columns.items():
-        if column in OPTIONAL and column not in frame.columns:
-            frame = frame.with_columns(pl.lit(None, kind).alias(column))
-        if column not in frame.columns:
-            raise InvalidInput(f"{name}: column '{column}' is missing")
+    for column in declared:
+        dtype = DTYPES[column.dtype]
+        if column.optional and column.name not in frame.columns:
+            frame = frame.with_columns(pl.lit(None, dtype).alias(column.name))
+        if column.name not in frame.columns:
+            raise InvalidInput(f"{name}: column '{column.name}' is missing")
         try:
-            kept.append(frame[column].cast(kind))
+            kept.append(frame[column.name].cast(dtype))
         except pl.exceptions.PolarsError:
+            held = frame[column.name].dtype
             raise InvalidInput(
-                f"{name}: column '{column}' holds {frame[column].dtype}, expected {kind}"
+                f"{name}: column '{column.name}' holds {held}, expected {dtype}"
             ) from None
     return pl.DataFrame(kept)
 
@@ -145,11 +127,12 @@ RANGE = "needs reward_low < reward_high, reward_unit and reward_steps, or none o
 
 def _has_no_or_one_range() -> pl.Expr:
     low, high = pl.col("reward_low"), pl.col("reward_high")
-    none = pl.all_horizontal(pl.col(column).is_null() for column in OPTIONAL)
-    one = (low < high) & (high - low).is_finite() & (pl.col("reward_steps") >= 1)
+    none = pl.all_horizontal(pl.col(name).is_null() for name in (*UNITS, STEPS))
+    one = (low < high) & (high - low).is_finite() & (pl.col(STEPS) >= 1)
     return none | (one & pl.col("reward_unit").is_not_null()).fill_null(False)
 
 
-def _refuse_rows(rows: pl.DataFrame, name: str, why: str) -> None:
+def _reject(rows: pl.DataFrame, name: str, why: str) -> None:
+    """Raise an error that names the first of these rows, if there is one."""
     if len(rows):
         raise InvalidInput(f"{name}: run '{rows['run'][0]}' {why}")

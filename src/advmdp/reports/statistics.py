@@ -1,14 +1,15 @@
-"""Means over replicates, how far they can be trusted, and how fast they grow.
+"""Means over replicates, their bootstrap intervals, and power laws through them.
 
-Rows are replicates (independent seeds), columns are whatever is measured once per replicate: the
-checkpoints of a curve, the lengths of a sweep.  Every interval is a bootstrap over whole rows, so
-that what belongs to one replicate stays together.
+Rows are replicates (independent seeds), columns are what is measured once per replicate: the
+evaluation points of a curve, the lengths of a sweep.  Every interval is a bootstrap over whole
+rows, so that the values of one replicate stay together.
 
 The intervals are percentile intervals, stretched about the estimate by sqrt(n / (n - 1)) t / z.
-The plain ones are too short for few seeds (with five they cover 85% of the time, not 95%), and BCa
-corrects skewness, not shortness; the stretch makes the normal case right and vanishes as n grows
-(narrowness bias: Hesterberg, The American Statistician 69, 2015).  Two or three seeds still make
-rough intervals: n is always told.  All is seeded: the same replicates give the same bits.
+Plain percentile intervals are too short for few seeds (with five they cover 85% of the time, not
+95%), and BCa corrects skewness, not shortness; the stretch is exact in the normal case and vanishes
+as n grows (narrowness bias: Hesterberg, The American Statistician 69, 2015).  Intervals from two or
+three seeds remain rough, so n is always reported.  Everything is seeded: equal replicates give
+equal bits.
 """
 
 from __future__ import annotations
@@ -19,19 +20,17 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from advmdp.layout import Floats as Floats
 
 LEVEL = 0.95
 RESAMPLES = 2000
 SEED = 2020
-EXACT_FLIPS = 12  # replicates up to which all 2^n sign patterns are tried
-RANDOM_FLIPS = 9999
 
 
 class Band(NamedTuple):
-    """A mean for each column, with the ends of its interval (NaN if there is one replicate)."""
+    """The mean of each column, with the ends of its interval (NaN for a single replicate)."""
 
     mean: Floats
     low: Floats
@@ -55,7 +54,7 @@ class PowerLaw(NamedTuple):
     constant: float
 
     def at(self, x: ArrayLike) -> Floats:
-        """The law's values."""
+        """The values of the law."""
         return self.constant * np.asarray(x, dtype=np.float64) ** self.exponent.estimate
 
 
@@ -68,14 +67,14 @@ def mean_band(values: ArrayLike) -> Band:
     >>> bool(band.low[0] < 1.0), bool(band.low[1] == band.high[1] == 10.0)
     (True, True)
     """
-    rows = _rows(values)
+    rows = as_rows(values)
     mean = rows.mean(axis=0)
     low, high = stretched(mean, resampled_means(rows), len(rows))
     return Band(mean, low, high, len(rows))
 
 
 def mean_interval(values: ArrayLike) -> Interval:
-    """The mean of one number per replicate.
+    """The mean of one number per replicate, with its interval.
 
     >>> mean_interval([4.0]).estimate, mean_interval([4.0]).low
     (4.0, nan)
@@ -85,7 +84,7 @@ def mean_interval(values: ArrayLike) -> Interval:
 
 
 def power_law(x: ArrayLike, values: ArrayLike) -> PowerLaw | None:
-    """Least squares of log mean(values) on log x; None where a mean is not positive.
+    """Least squares of log mean(values) on log x; None if a mean is not positive.
 
     Parameters
     ----------
@@ -99,7 +98,7 @@ def power_law(x: ArrayLike, values: ArrayLike) -> PowerLaw | None:
     >>> round(law.exponent.estimate, 9), round(law.constant, 9)
     (0.5, 2.5)
     """
-    log_x, rows = np.log(np.asarray(x, dtype=np.float64)), _rows(values)
+    log_x, rows = np.log(np.asarray(x, dtype=np.float64)), as_rows(values)
     mean = rows.mean(axis=0)
     if (mean <= 0.0).any():
         return None
@@ -108,72 +107,31 @@ def power_law(x: ArrayLike, values: ArrayLike) -> PowerLaw | None:
     slope = float(np.log(mean) @ slope_of)
     means = resampled_means(rows)
     low = high = np.array(np.nan)
-    if (means > 0.0).all():  # otherwise some resamples have no slope, and no quantile is known
+    if (means > 0.0).all():  # otherwise some resamples have no slope, and the quantiles are unknown
         low, high = stretched(np.array(slope), slope_of @ np.log(means), len(rows))
     constant = float(np.exp(np.log(mean).mean() - slope * log_x.mean()))
     return PowerLaw(Interval(slope, float(low), float(high), len(rows)), constant)
 
 
-def sign_flip_p_values(differences: ArrayLike) -> tuple[Floats, Floats]:
-    """Two-sided p-values of the columns for "symmetric about zero", plain and adjusted.
-
-    The signs of whole rows are flipped: all patterns for up to 12 replicates, random ones beyond.
-    The adjusted values compare each column with the largest statistic of all columns under the same
-    flips (Westfall and Young's max-t): with probability 0.95 no true hypothesis gets one below
-    0.05, however the columns depend on each other.  With n replicates none is below 2^(1 - n).
-
-    Parameters
-    ----------
-    differences
-        One row for each replicate; zero where a column has no such replicate.
-
-    >>> p, adjusted = sign_flip_p_values([[1.0, 1.0], [2.0, -2.0], [3.0, 2.0]])
-    >>> p.tolist(), adjusted.tolist()
-    ([0.25, 1.0], [0.5, 1.0])
-    """
-    rows = _rows(differences)
-    # Flips leave the sum of squares alone, so this is t up to an increasing function.
-    size = np.sqrt((rows**2).sum(axis=0))
-    scaled = rows / np.where(size > 0.0, size, 1.0)
-    # Equal sums in another order differ by rounding, and must count as equal.
-    observed = np.abs(scaled.sum(axis=0)) - 1e-9
-    flipped = np.abs(np.einsum("fn,nk->fk", _sign_patterns(len(rows)), scaled))
-    largest = flipped.max(axis=1, keepdims=True)
-    return (flipped >= observed).mean(axis=0), (largest >= observed).mean(axis=0)
-
-
 def resampled_means(rows: Floats) -> Floats:
     """The mean of each column in each bootstrap resample: a row for each column."""
-    # Not a matrix product: on a busy machine the threads that it starts wait far longer for each
-    # other than these small sums take, and the order of summation would depend on them.
+    # Not a matrix product: on a busy machine its threads wait for each other far longer than these
+    # small sums take, and the order of summation would depend on them.
     means: Floats = np.einsum("nk,nb->kb", rows, resampling_weights(len(rows)))
     return means
 
 
 @lru_cache(maxsize=16)
 def resampling_weights(n: int) -> Floats:
-    """The share of each of n replicates (rows) in each resample (columns)."""
+    """The weight of each of n replicates (rows) in each resample (columns)."""
     draws = np.random.default_rng((SEED, n)).multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES)
     weights = np.ascontiguousarray(draws.T) / n
     weights.flags.writeable = False
     return weights
 
 
-@lru_cache(maxsize=16)
-def _sign_patterns(n: int) -> Floats:
-    """Sign patterns, one per row; the first is all plus: what was observed counts as one."""
-    if n <= EXACT_FLIPS:
-        bits = np.arange(2**n)[:, np.newaxis] >> np.arange(n) & 1
-    else:
-        drawn = np.random.default_rng((SEED, n)).integers(0, 2, size=(RANDOM_FLIPS, n))
-        bits = np.concatenate([np.zeros((1, n), dtype=np.int64), drawn])
-    signs = (1 - 2 * bits).astype(np.float64)
-    signs.flags.writeable = False
-    return signs
-
-
 def stretched(estimate: Floats, resampled: Floats, n: int) -> tuple[Floats, Floats]:
-    """The stretched percentile interval; resamples are along the last axis, and get reordered."""
+    """The stretched percentile interval; ``resampled`` is reordered along its last axis."""
     if n < 2:
         return np.full_like(estimate, np.nan), np.full_like(estimate, np.nan)
     tail = (1.0 - LEVEL) / 2.0
@@ -189,7 +147,7 @@ def stretched(estimate: Floats, resampled: Floats, n: int) -> tuple[Floats, Floa
 
 @lru_cache(maxsize=256)
 def small_sample_stretch(n: int) -> float:
-    """What makes an interval of n normal values cover as often as it says.
+    """The factor with which intervals of n normal values have their nominal coverage.
 
     >>> [round(small_sample_stretch(n), 2) for n in (2, 3, 5, 10, 100)]
     [9.17, 2.69, 1.58, 1.22, 1.02]
@@ -226,7 +184,8 @@ def _central_chance(angle: float, freedom: int) -> float:
     return sin(angle) * total
 
 
-def _rows(values: ArrayLike) -> Floats:
+def as_rows(values: ArrayLike) -> Floats:
+    """The values as an array with one row for each replicate."""
     rows = np.asarray(values, dtype=np.float64)
     if rows.ndim != 2 or len(rows) == 0:
         raise ValueError(f"values: shape {rows.shape}, expected one row for each replicate")

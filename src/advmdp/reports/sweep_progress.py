@@ -18,7 +18,7 @@ from rich.progress import Progress as Bars
 
 from advmdp.play import Progress
 from advmdp.reports.console import duration, is_live
-from advmdp.reports.sheets import in_words
+from advmdp.reports.tables.table_data import number_text
 
 HEARTBEAT_SECONDS = 30.0  # between lines about runs under way, where nothing can be redrawn
 
@@ -250,7 +250,7 @@ def _regret(regret: float, rewards: Any) -> str:
     """In rewards if the spec has a range."""
     if rewards is None:
         return f"regret {regret:z,.0f}"
-    return f"regret {in_words(rewards.range.span * regret)} {rewards.unit}"
+    return f"regret {number_text(rewards.range.span * regret)} {rewards.unit}"
 
 
 def _result(spec: Any, ended: Any) -> str:

@@ -1,7 +1,7 @@
-"""What the numbers of a report are told in: losses, or the rewards that they stand for.
+"""The units of a report: losses, or the rewards that they stand for.
 
-A run with a range of rewards is told in rewards, in every figure and table.  Runs with different
-units never share a mean, an axis or a comparison: units are part of what makes a cell.
+Runs with a range of rewards are shown in rewards, in every figure and table.  Runs with different
+units never share a mean, an axis or a comparison: the units are part of the definition of a cell.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Units:
     unit: str | None = None
 
     def __lt__(self, other: Units) -> bool:
-        """An order for listings: losses come first."""
+        """The order of listings: losses come first."""
         return self._place < other._place
 
     @property
@@ -34,17 +34,17 @@ class Units:
 
     @property
     def in_rewards(self) -> bool:
-        """Whether more is better."""
+        """Whether values are rewards: more is better."""
         return self.unit is not None
 
     @property
     def kind(self) -> str:
-        """What an episode brings: a loss or a reward."""
+        """What is measured: "loss" or "reward"."""
         return "reward" if self.in_rewards else "loss"
 
     @property
     def name(self) -> str:
-        """The units in a word or a line."""
+        """The name of the units, with the range of rewards."""
         if not self.in_rewards:
             return "losses"
         low, high = (str(end).removesuffix(".0") for end in (self.low, self.high))
@@ -53,21 +53,21 @@ class Units:
 
     @property
     def suffix(self) -> str:
-        """What is put behind the name of a difference."""
+        """The unit in parentheses, to follow the name of a quantity; empty for losses."""
         return f" ({self.unit})" if self.in_rewards else ""
 
     @property
     def regret(self) -> str:
-        """What an axis or a column with regrets is called."""
+        """The label of regrets."""
         return f"regret{self.suffix}"
 
     @property
     def per_episode(self) -> str:
-        """What an axis with means over episodes is called."""
+        """The label of means over episodes."""
         return f"{self.kind} per episode{'' if self.unit == 'rewards' else self.suffix}"
 
     def text(self, mean: float) -> str:
-        """A mean over episodes, to a ten-thousandth of what one step can bring.
+        """A mean over episodes, to a ten-thousandth of the range of one step.
 
         >>> Units(-50.0, 50.0, "EUR").text(-1234.5678), Units(0.0, 1.0, "rewards").text(-1e-15)
         ('-1,234.57', '0.0000')
@@ -75,7 +75,7 @@ class Units:
         return f"{mean:z,.{max(0, self._digits)}f}" if self.in_rewards else f"{mean:.4f}"
 
     def without_rounding(self, total: float) -> float:
-        """A total without the last digits, which are rounding where rewards cancel.
+        """A total without its last digits, which are rounding errors where rewards cancel.
 
         >>> Units(0.0, 1.0, "rewards").without_rounding(-2.84e-14)
         0.0
@@ -84,7 +84,7 @@ class Units:
 
     @property
     def _digits(self) -> int:
-        """Decimals that tell a ten-thousandth of the range."""
+        """The number of decimals that shows a ten-thousandth of the range."""
         if self.low is None or self.high is None:
             return 4
         return 4 - math.floor(math.log10(self.high - self.low))

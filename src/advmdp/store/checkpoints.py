@@ -1,8 +1,8 @@
-"""Checkpoints of a run that is being played: two files, written in turn.
+"""Checkpoints from which a run is resumed: two files, written in turn.
 
-The older one is overwritten, atomically; the newer one stays until the next is whole.  Every
-checkpoint of a run is a right one, whoever wrote it: runs are deterministic, and what is resumed
-from any of them ends with the same bytes.
+Each write replaces the older file, atomically; the newer one stays until the next is complete.
+Runs are deterministic, so every checkpoint of a run is valid, whichever process wrote it: a run
+resumed from any of them ends with the same bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KIND = "checkpoint of a run"
 log = logging.getLogger(__name__)
 
 
-class Kept(NamedTuple):
+class Checkpoint(NamedTuple):
     """A checkpoint that was read back."""
 
     episodes: int
@@ -31,32 +31,36 @@ class Kept(NamedTuple):
 
 
 class Checkpoints:
-    """The checkpoints in the working folder of one run."""
+    """The checkpoint files in the working folder of one run."""
 
     def __init__(self, folder: Path, run_hash: str) -> None:
         self._hash = run_hash
         self._next, self._other = (folder / f"checkpoint-{letter}.bin" for letter in "ab")
 
-    def newest(self) -> Kept | None:
-        """The last whole checkpoint; what is damaged is said in the log and passed over."""
-        found = [(kept, path) for path in (self._next, self._other) if (kept := self._read(path))]
+    def newest(self) -> Checkpoint | None:
+        """The latest complete checkpoint; damaged files are logged and skipped."""
+        found = [
+            (checkpoint, path)
+            for path in (self._next, self._other)
+            if (checkpoint := self._read(path))
+        ]
         if not found:
             return None
-        kept, path = max(found, key=lambda pair: pair[0].episodes)
+        checkpoint, path = max(found, key=lambda pair: pair[0].episodes)
         if path == self._next:
-            self._turn()
-        return kept
+            self._swap()
+        return checkpoint
 
     def write(self, episodes: int, seconds: float, snapshot: Mapping[str, NDArray[Any]]) -> None:
-        """Add a checkpoint in the place of the older one."""
+        """Replace the older checkpoint by a new one."""
         header: dict[str, JSON] = {"hash": self._hash, "episodes": episodes, "seconds": seconds}
         write_archive(self._next, KIND, header, snapshot)
-        self._turn()
+        self._swap()
 
-    def _turn(self) -> None:
+    def _swap(self) -> None:
         self._next, self._other = self._other, self._next
 
-    def _read(self, path: Path) -> Kept | None:
+    def _read(self, path: Path) -> Checkpoint | None:
         if not path.exists():
             return None
         try:
@@ -64,9 +68,9 @@ class Checkpoints:
         except StorageFailure:
             raise
         except AdvMDPError as problem:
-            log.warning("checkpoint passed over: %s", problem)
+            log.warning("checkpoint skipped: %s", problem)
             return None
         if header["hash"] != self._hash:
-            log.warning("checkpoint passed over: %s belongs to another spec", path)
+            log.warning("checkpoint skipped: %s belongs to another spec", path)
             return None
-        return Kept(header["episodes"], header["seconds"], snapshot)
+        return Checkpoint(header["episodes"], header["seconds"], snapshot)

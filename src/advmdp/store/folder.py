@@ -1,4 +1,4 @@
-"""The folder of a store: created, opened, or refused in one line."""
+"""The folder of a store: create it, open it, or reject it with a one-line error."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import os
 import shutil
 from pathlib import Path
 
-from advmdp.archive import write_atomically
+from advmdp.atomic_files import write_atomically
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
 
 SCHEMA = 1
-PARTS = ("runs", "work")
-REMOVED = ".removed"  # how the name of a folder ends that is about to be
+SUBFOLDERS = RUNS, WORK = "runs", "work"
+REMOVED = ".removed"  # ending of the names of folders that are being removed
 
 
 def open_folder(path: Path, create: bool) -> None:
-    """Check that a store of a known form is there; on request, make what it lacks."""
+    """Check that a store of a known schema is there; with ``create``, make what is missing."""
     marker = path / "store.json"
     if create and not marker.exists():
         _create(path, marker)
@@ -26,17 +26,17 @@ def open_folder(path: Path, create: bool) -> None:
             f"store: {path} has schema {schema}, this advmdp reads up to {SCHEMA}; "
             "use a newer advmdp"
         )
-    for folder in (path / part for part in PARTS):
+    for folder in (path / name for name in SUBFOLDERS):
         if folder.exists() and not folder.is_dir():
             raise DamagedFile(f"store: {folder} is not a folder; move it away")
         if create:
             make_folder(folder)
     if create:
-        remove_folders(path / "work", REMOVED)  # what a killed process had put aside
+        remove_hidden_folders(path / WORK, REMOVED)  # what a killed process was removing
 
 
 def _create(path: Path, marker: Path) -> None:
-    """The marker first: a process killed in between leaves a store, or an empty folder."""
+    """Write the marker first: a process killed in between leaves a store or an empty folder."""
     if path.exists() and (not path.is_dir() or any(map(_is_foreign, os.listdir(path)))):
         raise InvalidInput(f"store: {path} exists and is not a store; give a new folder")
     make_folder(path)
@@ -44,7 +44,7 @@ def _create(path: Path, marker: Path) -> None:
 
 
 def _schema(marker: Path) -> int:
-    """The version of a store's form."""
+    """The schema version of a store."""
     try:
         schema = json.loads(marker.read_bytes())["schema"]
     except (FileNotFoundError, NotADirectoryError):
@@ -58,29 +58,29 @@ def _schema(marker: Path) -> int:
         schema = None
     if type(schema) is not int or schema < 1:
         raise DamagedFile(
-            f"store: {marker} is damaged; if the runs beside it are whole, put a file with "
-            f'{{"schema": {SCHEMA}}} in its place'
+            f"store: {marker} is damaged; if the runs beside it are intact, replace it by a file "
+            f'with {{"schema": {SCHEMA}}}'
         )
     return schema
 
 
 def make_folder(folder: Path) -> None:
-    """As ``mkdir -p``."""
+    """Create a folder and its parents, as ``mkdir -p`` does."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise refused(folder, problem) from None
+        raise storage_failure(folder, problem) from None
 
 
-def refused(path: Path, problem: OSError) -> StorageFailure:
-    """What to raise when the system does not let us write."""
+def storage_failure(path: Path, problem: OSError) -> StorageFailure:
+    """The error to raise when the system refuses to write."""
     return StorageFailure(
-        f"store: {path} cannot be written ({problem.strerror}); give a store that can"
+        f"store: {path} cannot be written ({problem.strerror}); give a writable store"
     )
 
 
-def remove_folders(place: Path, ending: str) -> None:
-    """Hidden folders whose names end like this."""
+def remove_hidden_folders(place: Path, ending: str) -> None:
+    """Remove the hidden folders whose names have this ending."""
     with os.scandir(place) as entries:
         found = [e.path for e in entries if e.name.startswith(".") and e.name.endswith(ending)]
     for path in found:
@@ -89,5 +89,5 @@ def remove_folders(place: Path, ending: str) -> None:
 
 
 def _is_foreign(name: str) -> bool:
-    """Whether a file was there before: not what a killed process leaves of the marker."""
+    """Whether a file is not ours: anything but the draft of a marker that was not finished."""
     return not (name.startswith(".store.json.") and name.endswith(".partial"))

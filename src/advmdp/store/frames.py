@@ -1,4 +1,7 @@
-"""The runs of a store as polars frames."""
+"""The runs of a store as polars frames, and the files that hold frames.
+
+The columns, their order and their types are those of ``evaluation.schema``.
+"""
 
 from __future__ import annotations
 
@@ -10,66 +13,34 @@ from typing import Any
 
 import polars as pl
 
-from advmdp.evaluation.rewards import total_reward
-from advmdp.store.outcome import LOSS_CURVES, REWARD_CURVES, TERMS
+from advmdp.evaluation.rewards import in_rewards
+from advmdp.evaluation.schema import IDENTITY, STEPS, Column, Level, columns, reward_columns
+from advmdp.store.outcome import Curves
 
-RUNS = {
-    "run": pl.String,
-    "hash": pl.String,
-    "status": pl.String,
-    "learner": pl.String,
-    "mdp": pl.String,
-    "losses": pl.String,
-    "n_episodes": pl.Int64,
-    "seed": pl.Int64,
-    "replicate": pl.Int64,
-    "episodes": pl.Int64,
-    "regret": pl.Float64,
-    "expected_loss": pl.Float64,
-    "realised_loss": pl.Float64,
-    "best_loss": pl.Float64,
-    "reward_low": pl.Float64,
-    "reward_high": pl.Float64,
-    "reward_unit": pl.String,
-    "reward_steps": pl.Int64,
-    **dict.fromkeys(REWARD_CURVES, pl.Float64),
-    "seconds": pl.Float64,
-    "episodes_per_second": pl.Float64,
-    "sittings": pl.Int64,
-    "projections": pl.Int64,
-    "safe_paths": pl.Int64,
-    "worst_residual": pl.Float64,
-    "worst_gap": pl.Float64,
-    "started": pl.String,
-    "finished": pl.String,
-    "version": pl.String,
-    "machine": pl.String,
-    "reason": pl.String,
-    "spec": pl.String,
-}
-CURVES = {
-    "run": pl.String,
-    "episodes": pl.Int64,
-    **dict.fromkeys(LOSS_CURVES, pl.Float64),
-    **dict.fromkeys(TERMS, pl.Float64),
-    "epoch": pl.Int64,
-    "mean_width": pl.Float64,
-}
+DTYPES: dict[type, pl.DataType] = {str: pl.String(), int: pl.Int64(), float: pl.Float64()}
+RANGE = ("reward_low", "reward_high", STEPS)
+"""What the conversion to rewards needs beside the losses and the number of episodes."""
+
+
+def polars_schema(declared: Iterable[Column]) -> dict[str, pl.DataType]:
+    """The names and polars types of columns."""
+    return {column.name: DTYPES[column.dtype] for column in declared}
 
 
 def runs_frame(manifests: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """One row per run."""
+    schema = polars_schema(columns(Level.RUN))
     rows = []
     for manifest in manifests:
         figures = manifest.get("figures") or {}
         solver = figures.get("solver") or {}
-        rewards = manifest["spec"].get("rewards") or {}
+        reward_range = manifest["spec"].get("rewards") or {}
         seconds = manifest.get("seconds")
         flat = {
             **manifest,
             **figures,
             **solver,
-            **{f"reward_{name}": value for name, value in rewards.items()},
+            **{f"reward_{name}": value for name, value in reward_range.items()},
             **(figures.get("rewards") or {}),
             "episodes": manifest["n_episodes"] if figures else None,
             "episodes_per_second": manifest["n_episodes"] / seconds if seconds else None,
@@ -77,37 +48,64 @@ def runs_frame(manifests: Iterable[dict[str, Any]]) -> pl.DataFrame:
             "machine": manifest["machine"]["host"],
             "spec": json.dumps(manifest["spec"], sort_keys=True),
         }
-        rows.append(tuple(flat.get(name) for name in RUNS))
-    return pl.DataFrame(rows, schema=RUNS, orient="row")
+        rows.append(tuple(flat.get(name) for name in schema))
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def curve_frame(run: str, curves: Curves) -> pl.DataFrame:
+    """The curves of one run: one row per evaluation point, the run's id in every row."""
+    n_rows = len(curves["episodes"])  # type: ignore[arg-type]
+    nothing = [None] * n_rows
+    given = {**curves, "run": [run] * n_rows}
+    series = []
+    for name, dtype in polars_schema(columns(Level.POINT, rewards=False)).items():
+        values = given.get(name)
+        series.append(pl.Series(name, nothing if values is None else values, dtype))
+    return pl.DataFrame(series)
+
+
+def curve_file(run: str, curves: Curves) -> bytes:
+    """The curves of one run as a Parquet file."""
+    buffer = io.BytesIO()
+    curve_frame(run, curves).write_parquet(buffer, compression="zstd", statistics=False)
+    return buffer.getvalue()
 
 
 def curves_frame(files: Iterable[Path], runs: pl.DataFrame) -> pl.DataFrame:
-    """One row per run and checkpoint; in rewards too, where ``runs`` has a range for them."""
+    """One row per run and evaluation point; with rewards where ``runs`` has a range for them.
+
+    Files that were written before a column existed have nulls in it.
+    """
     paths = [str(path) for path in files]
-    kept = pl.read_parquet(paths, schema=CURVES) if paths else pl.DataFrame(schema=CURVES)
-    ranges = runs.select("run", "reward_low", "reward_high", "reward_steps")
-    told = kept.join(ranges, on="run", how="left", maintain_order="left")
-    return told.with_columns(**in_rewards(pl.col("episodes"))).drop(ranges.columns[1:])
+    schema = polars_schema(columns(Level.POINT, rewards=False))
+    curves = (
+        pl.read_parquet(paths, schema=schema, missing_columns="insert")
+        if paths
+        else pl.DataFrame(schema=schema)
+    )
+    ranges = runs.select("run", *RANGE)
+    with_range = curves.join(ranges, on="run", how="left", maintain_order="left")
+    converted = {reward.name: reward_values(loss) for reward, loss in reward_columns(Level.POINT)}
+    return with_range.with_columns(**converted).drop(RANGE)
 
 
-def in_rewards(n_episodes: pl.Expr) -> dict[str, pl.Expr]:
-    """The columns of ``REWARD_CURVES`` from those of ``LOSS_CURVES``; null without a range."""
-    low, high = pl.col("reward_low"), pl.col("reward_high")
-    steps = n_episodes * pl.col("reward_steps")
-    regret, *totals = LOSS_CURVES
-    in_totals = [total_reward(pl.col(loss), steps, low, high) for loss in totals]
-    return dict(zip(REWARD_CURVES, (pl.col(regret) * (high - low), *in_totals), strict=True))
+def reward_values(loss: Column) -> pl.Expr:
+    """A column in rewards, row by row; null without a range (the columns of ``RANGE``)."""
+    low, high, steps = map(pl.col, RANGE)
+    return in_rewards(loss.kind, pl.col(loss.name), pl.col("episodes") * steps, low, high)  # type: ignore[no-any-return]
 
 
 def with_identity(curves: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
-    """Curves with what tells their runs apart in every row: ready for any other tool."""
-    keys = ["run", "learner", "mdp", "losses", "n_episodes", "seed", "replicate"]
-    keys += ["reward_low", "reward_high", "reward_unit"]
-    return runs.select(keys).join(curves, on="run", how="inner")
+    """Curves with the columns that identify their runs in every row, for export.
+
+    The rows stay in the order of ``curves``.
+    """
+    joined = curves.join(runs.select(IDENTITY), on="run", how="inner", maintain_order="left")
+    return joined.select(*IDENTITY, *(name for name in curves.columns if name not in IDENTITY))
 
 
 def as_bytes(frame: pl.DataFrame, *, csv: bool) -> bytes:
-    """The frame as CSV or as Parquet."""
+    """The frame as a CSV or a Parquet file."""
     buffer = io.BytesIO()
     if csv:
         frame.write_csv(buffer)

@@ -1,4 +1,4 @@
-"""What a store keeps of a spec: its name, its hash, and what tells runs apart."""
+"""What a store records of a spec: its id, its hash, and the labels of its parts."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 
 class Identity(NamedTuple):
-    """Which run: made by ``RunSpec.identity()``."""
+    """Identifies a run; made by ``RunSpec.identity()``."""
 
     run: str
     """The readable id, which is also the name of the run's folder."""
     hash: str
     learner: str
-    """The learner with its parameters in a line; so are ``mdp`` and ``losses``."""
+    """The learner with its parameters in one line; ``mdp`` and ``losses`` likewise."""
     mdp: str
     losses: str
     n_episodes: int
     seed: int
     replicate: int
     spec: dict[str, Any]
-    """The whole spec."""
+    """The complete spec."""

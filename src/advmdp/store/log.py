@@ -1,4 +1,4 @@
-"""The log of a store: what happened, one line each, from all processes."""
+"""The log file of a store: one line per event, from all processes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 
 
 class _StoreLog(logging.FileHandler):
-    """Appends whole lines; a disk that refuses ends a run with its own message, not with this."""
+    """Appends whole lines and ignores storage failures: the run itself reports those."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Append a line; where the file cannot even be opened, none."""
+        """Append a line; do nothing if the file cannot be opened."""
         with suppress(OSError):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Say nothing."""
+        """Ignore the failure."""
 
 
 def attach_log(store: Path) -> logging.Handler:
-    """Send the package's log lines to ``log.txt`` of a store, from this process."""
+    """Send the log records of the package in this process to ``log.txt`` of a store."""
     handler = _StoreLog(store / "log.txt", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
     logger = logging.getLogger("advmdp")

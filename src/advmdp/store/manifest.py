@@ -1,7 +1,7 @@
-"""The manifest of a run: a small JSON file with a checksum of its own.
+"""The manifest of a run: a small JSON file that contains its own checksum.
 
-It holds the spec, versions, machine, times and status, the final figures, and the checksums of the
-other files of the run.
+It holds the spec, versions, machine, times and status of the run, its final figures, and the
+checksums of its other files.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from advmdp.archive import write_atomically
+from advmdp.atomic_files import write_atomically
 from advmdp.errors import DamagedFile
 from advmdp.store.identity import Identity
 
 NAME = "manifest.json"
-FINISHED, RUNNING, CUT, FAILED = "finished", "running", "cut", "failed"
 
 
 def now() -> str:
@@ -30,8 +29,8 @@ def now() -> str:
 
 
 @cache
-def surroundings() -> dict[str, dict[str, Any]]:
-    """Versions and machine, for the record; no figure depends on the machine."""
+def environment() -> dict[str, dict[str, Any]]:
+    """Versions and machine, for documentation; no figure depends on the machine."""
     from advmdp import __version__
 
     return {
@@ -51,33 +50,37 @@ def surroundings() -> dict[str, dict[str, Any]]:
 
 def manifest_of(identity: Identity, status: str, **rest: Any) -> dict[str, Any]:
     """The content of a manifest."""
-    return {**identity._asdict(), "status": status, **surroundings(), **rest}
+    return {**identity._asdict(), "status": status, **environment(), **rest}
 
 
 def encode(manifest: dict[str, Any]) -> bytes:
     """The bytes of a manifest, with its checksum."""
-    sealed = {**manifest, "checksum": _checksum(manifest)}
+    sealed = {**manifest, "checksum": _own_checksum(manifest)}
     return json.dumps(sealed, indent=1, sort_keys=True).encode() + b"\n"
 
 
 def write(folder: Path, manifest: dict[str, Any]) -> None:
-    """Put the manifest of a run into its folder."""
+    """Write the manifest of a run into its folder."""
     write_atomically(folder / NAME, [encode(manifest)])
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """The manifest in a folder; ``DamagedFile`` if there is no whole one."""
+    """The manifest in a folder; ``DamagedFile`` if it is missing or damaged."""
     path = folder / NAME
     try:
         manifest: dict[str, Any] = json.loads(path.read_bytes())
-        checksum = manifest.pop("checksum")
+        recorded = manifest.pop("checksum")
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         raise DamagedFile(f"{path}: missing or not a manifest") from None
-    if checksum != _checksum(manifest):
-        raise DamagedFile(f"{path}: the checksum does not fit")
+    if recorded != _own_checksum(manifest):
+        raise DamagedFile(f"{path}: the checksum does not match")
     return manifest
 
 
-def _checksum(manifest: dict[str, Any]) -> str:
-    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+def checksum(data: bytes) -> str:
+    """SHA-256, in hexadecimal: how a manifest records the contents of a file."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _own_checksum(manifest: dict[str, Any]) -> str:
+    return checksum(json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode())

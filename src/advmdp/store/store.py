@@ -1,14 +1,14 @@
 """A folder of runs.
 
     store.json                    the schema version
-    log.txt                       what happened, one line each
+    log.txt                       one line per event
     runs/<id>/manifest.json       spec, hash, versions, machine, times, status, final figures
     runs/<id>/curves.parquet      the curves
-    work/<id>/                    a run being played, or cut: manifest, checkpoints, lock
-    damaged/                      what failed its checksum, moved out of the way
+    work/<id>/                    a run in progress or interrupted: manifest, checkpoints, lock
+    damaged/                      runs that failed their checksum, moved out of the way
 
-A finished run is put together under a temporary name and then renamed, in one step; it is never
-written again.  Any number of sweeps and readers may use one store at once.
+A finished run is written under a temporary name and then renamed, in one step; it is never written
+again.  Any number of sweeps and readers can use one store at the same time.
 """
 
 from __future__ import annotations
@@ -22,21 +22,24 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advmdp.archive import settle_folder, write_atomically
+from advmdp.atomic_files import sync_folder, write_atomically
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
+from advmdp.evaluation.schema import CUT, FAILED, FINISHED, RUNNING
 from advmdp.store import manifest as manifests
 from advmdp.store.checkpoints import Checkpoints
-from advmdp.store.claims import Claim, is_claimed
 from advmdp.store.folder import (
-    PARTS,
     REMOVED,
+    RUNS,
+    SUBFOLDERS,
+    WORK,
     make_folder,
     open_folder,
-    refused,
-    remove_folders,
+    remove_hidden_folders,
+    storage_failure,
 )
 from advmdp.store.identity import Identity
-from advmdp.store.outcome import Outcome, checksum, parquet_of
+from advmdp.store.outcome import Outcome
+from advmdp.store.run_lock import RunLock, is_locked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,21 +64,21 @@ class Store:
 
     # ------------------------------------------------------------------ writing
 
-    def claim(self, identity: Identity) -> Claim | None:
-        """The right to play a run, or None: somebody else plays it, or it is finished."""
-        folder = self.path / "work" / identity.run
+    def lock(self, identity: Identity) -> RunLock | None:
+        """Lock a run to play it; None if it is finished or another process plays it."""
+        folder = self._work(identity)
         try:
-            claim = Claim.take(folder)
+            lock = RunLock.acquire(folder)
         except OSError as problem:
-            raise refused(folder, problem) from None
-        if claim is not None and self.is_finished(identity):
-            self.drop(claim)
+            raise storage_failure(folder, problem) from None
+        if lock is not None and self.is_finished(identity):
+            self.drop(lock)
             return None
-        return claim
+        return lock
 
     def is_finished(self, identity: Identity) -> bool:
-        """Whether the run is there and whole; a damaged one is moved out of the way."""
-        folder = self.path / "runs" / identity.run
+        """Whether the store holds the run, undamaged; a damaged run is moved out of the way."""
+        folder = self.path / RUNS / identity.run
         if not folder.exists():
             return False
         try:
@@ -85,41 +88,41 @@ class Store:
             make_folder(aside.parent)
             try:
                 folder.rename(aside)
-            except FileNotFoundError:  # another sweep has moved it already
+            except FileNotFoundError:  # another sweep moved it first
                 return False
             except OSError as refusal:
-                raise refused(aside, refusal) from None
-            log.warning("%s; it is played again, the damaged one is kept in %s", problem, aside)
+                raise storage_failure(aside, refusal) from None
+            log.warning("%s; the run is played again, the damaged one is in %s", problem, aside)
             return False
         if manifest["hash"] != identity.hash:
             raise InvalidInput(f"store: {folder} holds another spec; use another store")
         return True
 
-    def begin(self, identity: Identity, claim: Claim) -> None:
-        """Note that a run is being played, and clear what a killed writer left behind."""
-        remove_folders(claim.folder, ".partial")
-        started, sittings = self._history(claim)
-        content = manifests.manifest_of(
-            identity, manifests.RUNNING, started=started, sittings=sittings + 1
-        )
-        manifests.write(claim.folder, content)
+    def begin(self, identity: Identity, lock: RunLock) -> None:
+        """Record that a run is being played, and remove what a killed writer left behind."""
+        remove_hidden_folders(lock.folder, ".partial")
+        started, sittings = self._history(lock)
+        content = manifests.manifest_of(identity, RUNNING, started=started, sittings=sittings + 1)
+        manifests.write(lock.folder, content)
 
-    def finish(self, identity: Identity, claim: Claim, outcome: Outcome, seconds: float) -> None:
-        """Put a finished run into the store, in one step, and clear its working folder."""
-        started, sittings = self._history(claim)
-        curves = parquet_of(identity.run, outcome.curves)
+    def finish(self, identity: Identity, lock: RunLock, outcome: Outcome, seconds: float) -> None:
+        """Add a finished run to the store, in one step, and remove its working folder."""
+        from advmdp.store.frames import curve_file
+
+        started, sittings = self._history(lock)
+        curves = curve_file(identity.run, outcome.curves)
         content = manifests.manifest_of(
             identity,
-            manifests.FINISHED,
+            FINISHED,
             started=started,
             finished=manifests.now(),
             seconds=seconds,
             sittings=sittings,
             figures=outcome.figures,
-            files={CURVES: checksum(curves)},
+            files={CURVES: manifests.checksum(curves)},
         )
-        target = self.path / "runs" / identity.run
-        partial = claim.folder / f".{secrets.token_hex(4)}.partial"
+        target = self.path / RUNS / identity.run
+        partial = lock.folder / f".{secrets.token_hex(4)}.partial"
         try:
             partial.mkdir()
             write_atomically(partial / CURVES, [curves])
@@ -127,75 +130,78 @@ class Store:
             partial.rename(target)
         except OSError as problem:
             shutil.rmtree(partial, ignore_errors=True)
-            if not target.exists():  # otherwise somebody was faster, with the same bytes
+            if not target.exists():  # otherwise another process stored the same bytes first
                 raise StorageFailure(
                     f"store: {identity.run} cannot be written ({problem.strerror or problem}); "
                     "make room and run the same command again: nothing finished is lost"
                 ) from None
-        settle_folder(target.parent)
-        self.drop(claim)
+        sync_folder(target.parent)
+        self.drop(lock)
 
-    def fail(self, identity: Identity, claim: Claim, reason: str) -> None:
-        """Note why a run could not be played; the next sweep tries it again."""
-        started, sittings = self._history(claim)
+    def fail(self, identity: Identity, lock: RunLock, reason: str) -> None:
+        """Record why a run could not be played; the next sweep tries again."""
+        started, sittings = self._history(lock)
         content = manifests.manifest_of(
-            identity, manifests.FAILED, started=started, sittings=sittings, reason=reason
+            identity, FAILED, started=started, sittings=sittings, reason=reason
         )
-        manifests.write(claim.folder, content)
-        claim.release()
+        manifests.write(lock.folder, content)
+        lock.release()
 
-    def _history(self, claim: Claim) -> tuple[str, int]:
-        """When the run was first begun, and how often it was."""
+    def _history(self, lock: RunLock) -> tuple[str, int]:
+        """When the run was first started, and how many times since."""
         try:
-            old = manifests.read(claim.folder)
+            old = manifests.read(lock.folder)
         except DamagedFile:
             return manifests.now(), 0
         return old["started"], old["sittings"]
 
-    def drop(self, claim: Claim) -> None:
-        """Remove the working folder of a run and give up the claim.
+    def drop(self, lock: RunLock) -> None:
+        """Remove the working folder of a run and release its lock.
 
-        It is put aside first, in one step: a worker that outlived its sweep by a moment may be
-        writing a checkpoint into it, and a folder that grows cannot be removed.
+        The folder is renamed first, in one step: a worker that outlives its sweep by a moment may
+        still write a checkpoint into it, and a folder that grows cannot be removed.
         """
-        aside = claim.folder.with_name(f".{claim.folder.name}.{secrets.token_hex(4)}{REMOVED}")
+        aside = lock.folder.with_name(f".{lock.folder.name}.{secrets.token_hex(4)}{REMOVED}")
         with suppress(OSError):
-            claim.folder.rename(aside)
-        for folder in (aside, claim.folder):
+            lock.folder.rename(aside)
+        for folder in (aside, lock.folder):
             shutil.rmtree(folder, ignore_errors=True)
-        claim.release()
+        lock.release()
 
     def checkpoints(self, identity: Identity) -> Checkpoints:
-        """The checkpoints of a run that is being played."""
-        return Checkpoints(self.path / "work" / identity.run, identity.hash)
+        """The checkpoints of a run in progress."""
+        return Checkpoints(self._work(identity), identity.hash)
+
+    def _work(self, identity: Identity) -> Path:
+        return self.path / WORK / identity.run
 
     # ------------------------------------------------------------------ reading
 
     def manifests(self) -> Iterator[dict[str, Any]]:
-        """The manifests of all runs, finished or not; damaged ones are said in the log."""
+        """The manifests of all runs, finished or not; damaged ones are logged and skipped."""
         listed: set[str] = set()
-        for part in PARTS:
-            if not (self.path / part).is_dir():  # created a moment ago
+        for subfolder in SUBFOLDERS:
+            if not (self.path / subfolder).is_dir():  # the store is being created
                 continue
-            with os.scandir(self.path / part) as entries:
+            with os.scandir(self.path / subfolder) as entries:
                 names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
             for name in names:
-                folder = self.path / part / name
+                folder = self.path / subfolder / name
                 if name in listed:
-                    continue  # finished, and killed before its working folder was removed
+                    continue  # its process was killed before it removed the working folder
                 try:
                     manifest = manifests.read(folder)
                 except DamagedFile as problem:
-                    if part == "runs":
+                    if subfolder == RUNS:
                         log.warning("%s; 'advmdp sweep' plays it again", problem)
                     continue
-                if manifest["status"] == manifests.RUNNING and not is_claimed(folder):
-                    manifest["status"] = manifests.CUT
+                if manifest["status"] == RUNNING and not is_locked(folder):
+                    manifest["status"] = CUT
                 listed.add(name)
                 yield manifest
 
     def manifest(self, run: str) -> dict[str, Any]:
-        """The manifest of one run, by its id or by a beginning of it that no other has."""
+        """The manifest of one run, by its id or by a prefix that only its id has."""
         found = [m for m in self.manifests() if m["run"].startswith(run)]
         exact = [m for m in found if m["run"] == run]
         if len(exact or found) != 1:
@@ -204,26 +210,25 @@ class Store:
         return (exact or found)[0]
 
     def runs(self) -> pl.DataFrame:
-        """One row per run: identity, status, final figures, effort, surroundings."""
+        """One row per run: identity, status, final figures, effort, machine."""
         from advmdp.store.frames import runs_frame
 
         return runs_frame(self.manifests())
 
     def curves(self, runs: Any = None) -> pl.DataFrame:
-        """One row per run and checkpoint, of the finished runs or of those named."""
+        """One row per run and evaluation point, of all finished runs or of those named."""
         from advmdp.store.frames import curves_frame, runs_frame
 
         wanted = None if runs is None else set(runs)
         kept = [
             manifest
             for manifest in self.manifests()
-            if manifest["status"] == manifests.FINISHED
-            and (wanted is None or manifest["run"] in wanted)
+            if manifest["status"] == FINISHED and (wanted is None or manifest["run"] in wanted)
         ]
-        folders = [self.path / "runs" / manifest["run"] for manifest in kept]
-        return curves_frame(self._whole(folders), runs_frame(kept))
+        folders = [self.path / RUNS / manifest["run"] for manifest in kept]
+        return curves_frame(self._undamaged(folders), runs_frame(kept))
 
-    def _whole(self, folders: list[Path]) -> Iterator[Path]:
+    def _undamaged(self, folders: list[Path]) -> Iterator[Path]:
         for folder in folders:
             try:
                 self._checked(folder)
@@ -233,13 +238,13 @@ class Store:
                 yield folder / CURVES
 
     def _checked(self, folder: Path) -> dict[str, Any]:
-        """The manifest of a finished run whose files fit their checksums."""
+        """The manifest of a finished run; ``DamagedFile`` if a file does not match it."""
         manifest = manifests.read(folder)
         for name, expected in manifest["files"].items():
             try:
                 data = (folder / name).read_bytes()
             except OSError:
                 raise DamagedFile(f"{folder / name}: missing") from None
-            if checksum(data) != expected:
-                raise DamagedFile(f"{folder / name}: the checksum does not fit")
+            if manifests.checksum(data) != expected:
+                raise DamagedFile(f"{folder / name}: the checksum does not match")
         return manifest

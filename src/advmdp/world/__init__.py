@@ -1,1 +1,1 @@
-"""What a learner may not see: the true transition and the loss process."""
+"""The world: the true transition and the loss process, which learners cannot see."""

@@ -1,10 +1,10 @@
-"""Constructors of whole families of layered MDPs, small and large, benign and hard.
+"""Families of layered MDPs: random ones, and benchmarks from the literature.
 
-Each returns a ``LayeredMDP``; those with a loss of their own carry it as ``natural_loss``.  The
-latter declare a map: which states can follow a state under *some* action.  What each action does
-is left for the learner to find out; otherwise a deterministic family would be known beforehand.
-States that nothing leads to are pruned by the layout.  Walks that ``time_expand`` unrolls
-(``grid``, ``river_swim``) are in ``walks``.
+Each constructor returns a ``LayeredMDP``; benchmarks have their loss as ``natural_loss``.  The
+layouts of benchmarks declare which states can follow a state under *some* action.  The effect of
+each action is left for the learner to find out; otherwise deterministic MDPs would be known in
+advance.  The layout prunes states that cannot be reached.  The families that ``time_expand``
+unrolls (``grid``, ``river_swim``) are in ``walks``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
+from advmdp.number_checks import positive_number, unit_number, whole_number
 from advmdp.seeds import generator
-from advmdp.world.checks import positive_number, unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
-from advmdp.world.time_expand import on_map
+from advmdp.world.time_expand import mdp_with_support
 from advmdp.world.walks import grid, river_swim
 
 __all__ = [
@@ -43,7 +43,7 @@ def random_mdp(
     concentration: float = 1.0,
     n_successors: int | None = None,
 ) -> LayeredMDP:
-    """Every row is drawn from a symmetric Dirichlet distribution, independently.
+    """A random MDP: rows are independent draws from a symmetric Dirichlet distribution.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def random_mdp(
         1 is uniform on the simplex; small values give nearly deterministic rows, large values
         nearly uniform ones.
     n_successors
-        If given, every row has this many declared successors (all, in a smaller layer), chosen at
-        random; states that no row leads to are pruned.
+        If given, every row has this many declared successors (all, if the layer is smaller),
+        chosen at random; states that no row leads to are pruned.
 
     >>> random_mdp((1, 4, 4, 1), n_actions=3, seed=0)
     LayeredMDP(Layout(layer_sizes=(1, 4, 4, 1), n_actions=3))
@@ -79,10 +79,10 @@ def random_mdp(
 
 
 def deep_sea(depth: int, move_cost: float = 0.01) -> LayeredMDP:
-    """A diver who finds the treasure only by going right at every single step.
+    """Deep sea: a diver reaches the treasure only by moving right at every step.
 
-    The diver sinks one level with every action: action 0 goes one column to the left (or stays at
-    the wall), action 1 one column to the right.  Each move right costs ``c = move_cost / depth``
+    Every action moves down one level: action 0 also one column to the left (it stays at the wall),
+    action 1 one column to the right.  Each move right costs ``c = move_cost / depth``
     and the last one, from the rightmost column of the deepest level, earns 1.  The natural loss is
     ``1 - c - reward``: ``1 - c`` for left, 1 for right and 0 for the treasure.  Always right loses
     ``depth - 1``, which is optimal; always left loses ``depth - move_cost``; and a uniformly
@@ -108,14 +108,14 @@ def deep_sea(depth: int, move_cost: float = 0.01) -> LayeredMDP:
     transitions.append(np.ones((depth, 2, 1)))
     loss = [np.tile([1.0 - move_cost / depth, 1.0], (level + 1, 1)) for level in range(depth)]
     loss[-1][-1, 1] = 0.0
-    return on_map(transitions, loss)
+    return mdp_with_support(transitions, loss)
 
 
 def combination_lock(length: int, n_actions: int, seed: Seed, slip: float = 0.0) -> LayeredMDP:
-    """A lock that opens after the one right action at every position.
+    """Combination lock: it opens after the right action at every position.
 
-    State 0 of a layer means that all actions so far were right, state 1 that the lock is jammed,
-    for good.  The right action, drawn uniformly for every position, keeps state 0 with
+    State 0 of a layer means that all actions so far were right, state 1 that the lock is jammed
+    permanently.  The right action, drawn uniformly for every position, keeps state 0 with
     probability ``1 - slip``.  The natural loss is 1, except 0 for the right action in state 0 at
     the last position.  The best policy loses ``length - (1 - slip) ** (length - 1)``, and a
     uniformly random one ``length - (1 - slip) ** (length - 1) / n_actions ** length``.
@@ -138,7 +138,7 @@ def combination_lock(length: int, n_actions: int, seed: Seed, slip: float = 0.0)
     loss = [np.ones((2, n_actions)) for _ in range(length)]
     loss[-1][0, code[-1]] = 0.0
     transitions[0], loss[0] = transitions[0][:1], loss[0][:1]
-    return on_map(transitions, loss)
+    return mdp_with_support(transitions, loss)
 
 
 def routing(
@@ -176,7 +176,7 @@ def routing(
         transitions.append(step)
     transitions.append(np.ones((width, n_links, 1)))
     delay = [rng.uniform(size=(n, n_links)) for n in sizes[:-1]]
-    return on_map(transitions, delay)
+    return mdp_with_support(transitions, delay)
 
 
 def _distinct_targets(

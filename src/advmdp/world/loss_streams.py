@@ -1,8 +1,8 @@
-"""What a loop needs from a loss process, and the stream that all built-in processes share.
+"""The interface of loss processes, and the stream that all built-in processes share.
 
-A *process* is frozen configuration: it can be written down, reused and shared between runs.  A
-*stream* is one run of it: it belongs to a layout and a seed and carries the little state there is.
-Every stream follows the same order in episode t: ``table(t)``, then the trajectory is drawn, then
+A *process* is immutable configuration: it can be stored, reused and shared between runs.  A
+*stream* is one realisation of it, for a layout and a seed, and holds all mutable state.  The order
+of calls in episode t is ``table(t)``, then the trajectory is sampled, then
 ``observe(rows, losses)``.
 """
 
@@ -24,41 +24,41 @@ State = dict[str, NDArray[Any]]
 
 
 class LossStream(Protocol):
-    """One run of a loss process."""
+    """One realisation of a loss process."""
 
     @property
     def program(self) -> LossProgram | None:
-        """The same losses for the compiled loop; None if only Python can produce them."""
+        """The same losses for the compiled loop; None if they are computed in Python only."""
 
     @property
     def words(self) -> tuple[int, int]:
-        """The seed words that the programme is run with."""
+        """The seed words with which the program is run."""
 
     def check_length(self, n_episodes: int) -> None:
-        """Refuse a run that is longer than the process can serve."""
+        """Reject runs that are longer than the process has losses for."""
 
     def table(self, episode: int) -> Floats:
         """The losses of all rows in ``episode`` (0, 1, ...), as a new flat vector."""
 
     def observe(self, rows: Integers, losses: Floats) -> None:
-        """Take note of the rows played and the losses suffered in the episode just ended."""
+        """Observe the rows and the losses of the episode that has just ended."""
 
     def state(self) -> State:
-        """A copy of everything that changes from episode to episode."""
+        """A copy of the mutable state."""
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` returned."""
 
 
 class LossProcess(Protocol):
-    """Frozen configuration of a loss process."""
+    """Immutable configuration of a loss process."""
 
     def begin(self, layout: Layout, seed: int | np.random.SeedSequence) -> LossStream:
-        """Start a run: check every table against the layout and return a fresh stream."""
+        """Check every table against the layout and return a new stream."""
 
 
 class ProgramStream:
-    """A stream that runs a ``LossProgram``: the Python loop and the compiled one share it."""
+    """A stream that runs a ``LossProgram``, for the Python loop and the compiled one alike."""
 
     def __init__(
         self,
@@ -110,9 +110,9 @@ def loss_program(
     strength: float = 0.0,
     memory: float = 0.0,
 ) -> LossProgram:
-    """A programme with fresh state; arguments that a kind does not read keep their defaults.
+    """A program with new state; arguments that a kind does not use keep their defaults.
 
-    Types are the same for every process, so that the kernels are compiled once.
+    The types are the same for every process, so that the kernels are compiled only once.
     """
     return LossProgram(
         kind=kind,

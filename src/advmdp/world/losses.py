@@ -1,18 +1,18 @@
-"""The loss processes, in one place (``advmdp.losses``).
+"""The loss processes (``advmdp.losses``).
 
 ======================  ==========================================================================
-``Stochastic``          coin flips with fixed means
-``Switching``           one table after the other
+``Stochastic``          Bernoulli losses with fixed means
+``Switching``           several tables in turn
 ``Majority``            usual losses with adverse stretches; one fixed policy stays the best
-``Drifting``            a smooth move between two tables and back
-``Corrupted``           coin flips with a number of corrupted episodes
+``Drifting``            a smooth, periodic change from one table to another and back
+``Corrupted``           Bernoulli losses with a number of corrupted episodes
 ``Replayed``            recorded tables
-``Adaptive``            raises the losses of what was played much lately
-``Custom``              a function of the user's
+``Adaptive``            raises the losses of pairs that were played often recently
+``Custom``              a user-written function
 ======================  ==========================================================================
 
 Each has ``begin(layout, seed)``, which checks the tables against the layout and returns a
-``LossStream``.  A process can be begun any number of times; its streams share nothing that changes.
+``LossStream``.  A process can be begun any number of times; its streams share no mutable state.
 
 >>> import numpy as np
 >>> from advmdp.layout import Layout
@@ -25,6 +25,7 @@ True
 
 from __future__ import annotations
 
+from advmdp.world.adaptive_losses import Adaptive, Custom, History, PlayedEpisode
 from advmdp.world.loss_streams import LossProcess, LossStream
 from advmdp.world.oblivious_losses import (
     Corrupted,
@@ -34,7 +35,6 @@ from advmdp.world.oblivious_losses import (
     Stochastic,
     Switching,
 )
-from advmdp.world.reactive_losses import Adaptive, Custom, History, PlayedEpisode
 
 __all__ = [
     "Adaptive",

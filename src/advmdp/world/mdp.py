@@ -1,4 +1,4 @@
-"""The true transition of a layered MDP, validated once and never changed again."""
+"""A layered MDP: a layout with its true transition, validated and immutable."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class LayeredMDP:
         Layers, actions and declared successors.
     transitions
         A triple table, arrays of shape ``(n_k, A, n_{k+1})`` for ``k = 0 .. L - 1``, or a flat
-        vector over entries.  Every row is a probability distribution; a row sum may miss one by
-        1e-9 and is then divided out.
+        vector over entries.  Every row is a probability distribution; rows whose sum differs from
+        one by at most 1e-9 are normalised.
     natural_loss
         Optional pair table of mean losses in [0, 1] that makes the MDP a known benchmark; the
-        constructors of ``advmdp.world.families`` provide it.  Nothing uses it unasked: hand it to
-        a loss process, for instance ``Stochastic(mdp.natural_loss)``.
+        constructors of ``advmdp.world.families`` provide it.  It is used only where it is passed
+        to a loss process, for instance ``Stochastic(mdp.natural_loss)``.
     opening
-        1 if layer 0 does no more than draw where an episode begins (see ``time_expand``), else 0.
-        An opening has no loss and earns no reward.
+        1 if layer 0 only draws where an episode begins (see ``time_expand``), else 0.  An opening
+        layer has loss zero and earns no reward.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class LayeredMDP:
 
     @property
     def n_steps(self) -> int:
-        """Steps of an episode that have a loss: all layers but an opening."""
+        """The number of steps of an episode that have a loss: all but an opening layer."""
         return self.layout.n_layers - self.opening
 
     @property
@@ -139,8 +139,8 @@ def _checked_rows(layout: Layout, transitions: Any) -> Floats:
             f"transitions: probabilities sum to {sums[row]} at {layout.name_of_row(row)}; "
             "divide the row by its sum, in float64"
         )
-    # Rows that are right up to rounding stay untouched, so that a stored transition read back
-    # gives the same bits again.
+    # Rows whose sum is one up to rounding are not changed, so that a stored transition that is
+    # read back has the same bits.
     sizes = layout.row_sizes()
     rounding = sizes * np.finfo(np.float64).eps
     divisor = np.where(np.abs(sums - 1.0) > rounding, sums, 1.0)

@@ -1,4 +1,4 @@
-"""Loss processes that are fixed in advance: they do not look at what the learner does."""
+"""Oblivious loss processes: fixed in advance, independent of what the learner does."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ import numpy as np
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import CYCLE, DRIFT, MAJORITY, MARKED
 from advmdp.layout import Layout
+from advmdp.number_checks import unit_number, whole_number
 from advmdp.seeds import generator
-from advmdp.world.checks import unit_number, unit_pairs, unit_tables, whole_number
+from advmdp.world.checks import unit_pairs, unit_tables
 from advmdp.world.loss_streams import ProgramStream, loss_program
 
 Seed = int | np.random.SeedSequence
 
 
 def keep_copy(process: object, *names: str) -> None:
-    """Detach a process from the arrays of its caller, so that nobody can change it later."""
+    """Copy the arrays of the caller, so that a process cannot be changed through them."""
     for name in names:
         object.__setattr__(process, name, deepcopy(getattr(process, name)))
 
 
 @dataclass(frozen=True, eq=False)
 class Stochastic:
-    """Coin flips with fixed means, fresh for every pair and every episode.
+    """Bernoulli losses with fixed means, independent for every pair and every episode.
 
     ``l_t(x, a) ~ Bernoulli(mean(x, a))``, independent over t, x and a.
 
@@ -49,10 +50,10 @@ class Stochastic:
 
 @dataclass(frozen=True, eq=False)
 class Switching:
-    """One table after the other, each for ``period`` episodes, then again from the first.
+    """Several tables in turn, each for ``period`` episodes, cyclically.
 
     ``mean_t = tables[(t // period) mod K]`` for t = 0, 1, ...; with ``noisy`` these are the means
-    of coin flips, otherwise the losses themselves.
+    of Bernoulli losses, otherwise the losses themselves.
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
     >>> stream = Switching([[[[0.0, 1.0]]], [[[1.0, 0.0]]]], period=2).begin(layout, seed=0)
@@ -76,19 +77,19 @@ class Switching:
 
 @dataclass(frozen=True, eq=False)
 class Majority:
-    """Mostly the usual losses; every period ends with a stretch of adverse ones.
+    """Usual losses; every period ends with a stretch of adverse ones.
 
     With ``m = floor(adverse_share * period)`` the table of episode t is ``usual`` if
     ``t mod period < period - m`` and ``adverse`` otherwise.  The adverse stretch comes last, so
-    that no prefix of the sequence holds more than its share of adverse episodes.
+    that no prefix of the sequence has more than its share of adverse episodes.
 
-    The sequence is built to have one best fixed policy that a learner must not be talked out of.
-    For ``Majority.against(usual)``, where ``adverse = 1 - usual``, this is certain: after n usual
+    The sequence is constructed so that one fixed policy stays the best throughout.  For
+    ``Majority.against(usual)``, where ``adverse = 1 - usual``, this is guaranteed: after n usual
     and m adverse episodes a policy with expected usual loss v has suffered ``(n - m) v + m L``,
-    and ``n > m`` for every prefix because ``adverse_share < 1/2``.  So the policies are ranked as
-    by the usual table after every episode (in expectation over the coins, if ``noisy``).  For
-    another ``adverse`` table the best fixed policy is that of ``(period - m) usual + m adverse``
-    at the end of every period.
+    and ``n > m`` for every prefix because ``adverse_share < 1/2``.  Hence the policies are ranked
+    as by the usual table after every episode (in expectation, if ``noisy``).  For another
+    ``adverse`` table the best fixed policy is that of ``(period - m) usual + m adverse`` at the end
+    of every period.
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
     >>> process = Majority.against([[[0.2, 0.7]]], period=5, adverse_share=0.4, noisy=False)
@@ -119,7 +120,7 @@ class Majority:
     def against(
         cls, usual: Any, period: int = 100, adverse_share: float = 0.3, noisy: bool = True
     ) -> Majority:
-        """Reverse every preference in the adverse stretch: ``adverse = 1 - usual``."""
+        """The process with all preferences reversed when adverse: ``adverse = 1 - usual``."""
         adverse: Any
         try:
             if isinstance(usual, np.ndarray) and usual.ndim == 1 and usual.dtype != object:
@@ -132,7 +133,7 @@ class Majority:
 
     @property
     def n_adverse(self) -> int:
-        """Adverse episodes in each period."""
+        """The number of adverse episodes in each period."""
         return int(self.adverse_share * self.period + 1e-9)  # 0.29 * 100 is 28.999...
 
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
@@ -149,10 +150,10 @@ class Majority:
 
 @dataclass(frozen=True, eq=False)
 class Drifting:
-    """A smooth move from one table to another and back, once in every period.
+    """A smooth change from one table to another and back, once in every period.
 
     ``mean_t = start + s_t (end - start)`` with ``s_t = w^2 (3 - 2 w)`` and w the triangle wave that
-    is 0 at t = 0 and 1 half a period later.
+    is 0 at t = 0 and 1 half a period later; with ``noisy`` these are means of Bernoulli losses.
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=1)
     >>> stream = Drifting([[[0.0]]], [[[1.0]]], period=8).begin(layout, seed=0)
@@ -177,11 +178,11 @@ class Drifting:
 
 @dataclass(frozen=True, eq=False)
 class Corrupted:
-    """Coin flips with fixed means, except in ``n_corrupted`` episodes at random places.
+    """Bernoulli losses with fixed means, except in ``n_corrupted`` random episodes.
 
-    The places are a uniformly random subset of the first ``n_episodes`` episodes, drawn from the
-    process's own ``seed``: they are the same in every run.  In them the means are those of
-    ``corrupted_table``.
+    The corrupted episodes are a uniformly random subset of the first ``n_episodes`` episodes,
+    determined by the ``seed`` of the process and hence the same in every run.  Their means are
+    those of ``corrupted_table``.
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=1)
     >>> process = Corrupted([[[0.0]]], [[[1.0]]], n_corrupted=3, n_episodes=50, seed=1)
@@ -218,10 +219,11 @@ class Corrupted:
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """Recorded losses, one table for each episode, exactly as given.
+    """Recorded losses: one table for each episode, used as given.
 
     ``tables`` is an array of shape ``(T', R)`` (flat vectors over rows) or a sequence of pair
-    tables.  A run of more than T' episodes is refused unless ``repeat`` is set, which starts over.
+    tables.  A run of more than T' episodes is rejected unless ``repeat`` is set; the tables are
+    then used cyclically.
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
     >>> stream = Replayed(np.array([[0.1, 0.2], [0.3, 0.4]])).begin(layout, seed=0)

@@ -1,4 +1,8 @@
-"""Ordinary finite-horizon MDPs as layered ones: layer k holds the places after k steps."""
+"""Finite-horizon MDPs as layered ones, by expansion over time.
+
+A *place* is a state of the finite-horizon MDP; a state of the layered MDP is a place at a step, so
+that layer k holds the places that are possible after k steps.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,11 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
-from advmdp.world.checks import whole_number
+from advmdp.number_checks import whole_number
 from advmdp.world.mdp import ROW_SUM_TOLERANCE, LayeredMDP
 
 
-def on_map(
+def mdp_with_support(
     transitions: Sequence[Floats],
     natural_loss: Sequence[Floats] | None,
     *,
@@ -22,11 +26,11 @@ def on_map(
     shared_rows: Sequence[Any] | None = None,
     opening: int = 0,
 ) -> LayeredMDP:
-    """The MDP that declares, for every state, the successors that some action can lead to.
+    """The MDP whose layout declares, for every state, the successors under *some* action.
 
-    The map is public, the effect of the actions is not: all actions of a state have the same
-    declared successors, even those that can never reach some of them.  With ``per_action`` the
-    learner is also told which successors belong to which action.
+    A learner thus knows the neighbours of a state but not the effect of its actions: all actions
+    of a state have the same declared successors, including those that they never reach.  With
+    ``per_action`` the layout declares the successors of every action separately.
     """
     sizes = [step.shape[0] for step in transitions] + [1]
     possible = [step != 0.0 for step in transitions]
@@ -45,32 +49,32 @@ def time_expand(
     per_action: bool = False,
     pooled: bool = False,
 ) -> LayeredMDP:
-    """Unroll a finite-horizon MDP: a state of the layered MDP is a place at a time.
+    """Expand a finite-horizon MDP over time: a state of the layered MDP is a place at a step.
 
     Parameters
     ----------
     transition
-        The probability of every next place: shape ``(S, A, S)``, the same at every step, or
+        The probability of every next place: shape ``(S, A, S)`` for stationary dynamics, otherwise
         ``(horizon - 1, S, A, S)``.  The last action leads to the single end state.
     horizon
         The number of actions in an episode (the paper's L).
     start
-        The first place, or a distribution over places.  A distribution over several places puts
-        an *opening layer* in front: one state, whose every action draws the first place and has
-        the loss zero.  This is the paper's setting without any change, the start being one more
-        transition to learn; it makes episodes one layer longer.
+        The first place, or a distribution over places.  A distribution over several places adds
+        an *opening layer* in front: one state in which every action draws the first place and has
+        loss zero.  This stays within the paper's setting: the start is one more transition to
+        learn, and episodes are one layer longer.
     loss
         Optional mean loss of shape ``(S, A)`` or ``(horizon, S, A)``; it becomes the natural loss.
     per_action
-        Whether the learner is told the possible successors of every action.  By default it knows
-        only which places can follow a place under some action.
+        Whether the layout declares the possible successors of every action.  By default it
+        declares only which places can follow a place under some action.
     pooled
-        Whether the learner is told that the dynamics do not change over time.  The visits of a
-        place and an action are then counted over all steps together, with one confidence set for
-        all of them, as UCBVI does (see ``Layout.shared_rows``).
+        Whether learners may use that the dynamics are stationary.  The visits of a place and an
+        action are then counted over all steps together, with one confidence set for all of them,
+        as in UCBVI (see ``Layout.shared_rows``).
 
     Places that cannot be reached in k steps are pruned from layer k; ``layout.original_state[k]``
-    names those that are left.
+    lists the remaining ones.
 
     >>> stay_or_go = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]
     >>> time_expand(stay_or_go, horizon=3).layout
@@ -91,33 +95,46 @@ def time_expand(
             raise InvalidInput(f"loss: shape {costs[0].shape}, expected {(n_places, n_actions)}")
     if pooled and np.ndim(transition) != 3:
         raise InvalidInput("pooled: the transition changes over time; leave pooled=False")
-    pools = stationary_pools(n_places, n_actions, horizon)
     places = _start_distribution(start, n_places)
-    opening = int(np.count_nonzero(places) > 1)
-    if not opening:
-        transitions[0] = transitions[0][places != 0.0]
-        pools[0] = pools[0][places != 0.0]
-        if costs is not None:
-            costs[0] = costs[0][places != 0.0]
-    else:
-        transitions.insert(0, np.broadcast_to(places, (1, n_actions, n_places)))
-        pools.insert(0, np.full((1, n_actions), n_places * n_actions))
-        if costs is not None:
-            costs.insert(0, np.zeros((1, n_actions)))
-    shared_rows = pools if pooled else None
-    return on_map(
-        transitions, costs, per_action=per_action, shared_rows=shared_rows, opening=opening
+    first = places != 0.0
+    if costs is not None:
+        costs = begin_with(first, costs, np.zeros((1, n_actions)))
+    return mdp_with_support(
+        begin_with(first, transitions, np.broadcast_to(places, (1, n_actions, n_places))),
+        costs,
+        per_action=per_action,
+        shared_rows=stationary_pools(first, n_actions, horizon) if pooled else None,
+        opening=int(np.count_nonzero(first) > 1),
     )
 
 
-def stationary_pools(n_places: int, n_actions: int, horizon: int) -> list[NDArray[np.int64]]:
-    """One pool for each place and action over all steps but the last, which leads to the end."""
-    pool = np.arange(n_places * n_actions).reshape(n_places, n_actions)
-    return [pool] * (horizon - 1) + [np.full_like(pool, -1)]
+def begin_with(first: NDArray[np.bool_], layers: Sequence[Any], opening: Any) -> list[Any]:
+    """Let tables over layers, each over all places, begin with the places of a mask.
+
+    The first layer is restricted to the only such place; if there are several, the table
+    ``opening`` of an opening layer is put in front.
+    """
+    if np.count_nonzero(first) == 1:
+        return [layers[0][first], *layers[1:]]
+    return [opening, *layers]
+
+
+def stationary_pools(
+    first: NDArray[np.bool_], n_actions: int, horizon: int
+) -> list[NDArray[np.int64]]:
+    """The rows that share their counts in a stationary MDP whose episodes begin in ``first``.
+
+    Each place and action has one pool for all steps but the last, whose rows lead to the end; the
+    rows of an opening layer form a pool of their own.
+    """
+    n_rows = len(first) * n_actions
+    pool = np.arange(n_rows).reshape(-1, n_actions)
+    layers = [pool] * (horizon - 1) + [np.full_like(pool, -1)]
+    return begin_with(first, layers, np.full((1, n_actions), n_rows))
 
 
 def _over_time(table: Any, n_steps: int, name: str, form: str) -> Floats:
-    """One array for each step (views of a single one where they are all the same)."""
+    """One array for each step; views of a single one if it does not change over time."""
     try:
         array = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError):

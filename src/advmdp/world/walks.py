@@ -1,11 +1,11 @@
-"""Walks on a fixed set of places, unrolled in time; ``pooled`` is that of ``time_expand``."""
+"""Walks on a fixed set of places, expanded over time; see ``time_expand`` for ``pooled``."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from advmdp.layout import Floats
-from advmdp.world.checks import unit_number, whole_number
+from advmdp.number_checks import unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 
@@ -13,7 +13,7 @@ from advmdp.world.time_expand import time_expand
 def grid(
     width: int, height: int, horizon: int, slip: float = 0.1, *, pooled: bool = False
 ) -> LayeredMDP:
-    """A walk on a grid from the corner (0, 0) to the opposite corner.
+    """Grid world: a walk from the corner (0, 0) to the opposite corner.
 
     The five actions are up, right, down, left (numbers 0 to 3) and stay (4).  A move succeeds with
     probability ``1 - slip``; otherwise the walker goes to one of the two sides, each with
@@ -50,7 +50,7 @@ def grid(
 
 
 def river_swim(length: int, horizon: int, *, pooled: bool = False) -> LayeredMDP:
-    """A swimmer who starts at the left bank of a river with a current to the left.
+    """River swim: a swimmer starts at the left bank, and the current flows to the left.
 
     Action 0 drifts one place to the left, for certain.  Action 1 swims right: from a place in
     the middle it advances with probability 0.35, holds with 0.6 and is carried back with 0.05;

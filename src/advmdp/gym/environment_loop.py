@@ -1,4 +1,4 @@
-"""A learner in a Gymnasium environment: no table, no exact account, only rewards."""
+"""The loop that runs a learner in a Gymnasium environment; it observes rewards only."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from advmdp.steps.upper_occupancy import checked_policy
 
 
 @dataclass(frozen=True)
-class Played:
-    """What happened; entry t of every array belongs to episode t."""
+class EnvironmentRun:
+    """The episodes of an environment; entry t of every array belongs to episode t."""
 
     reward: Floats
-    """The total reward."""
+    """The total reward of the episode."""
     steps: NDArray[np.int64]
-    """Actions that the environment took: fewer than the horizon if it ended the episode."""
+    """The number of calls of ``env.step``: less than the horizon if the episode ended early."""
 
 
 def play(
@@ -35,8 +35,8 @@ def play(
     game: Unrolled,
     n_episodes: int,
     seed: int | np.random.SeedSequence = 0,
-) -> Played:
-    """Let a learner with bandit feedback play episodes of an environment.
+) -> EnvironmentRun:
+    """Play episodes of an environment with a learner that needs bandit feedback only.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def play(
     game
         What ``unroll`` or ``from_gymnasium`` returned for the environment.
     seed
-        Fixes the environment's chance and the learner's draws.
+        Determines the randomness of the environment and the actions that are sampled.
 
     >>> import advmdp as am, gymnasium
     >>> env = gymnasium.make("FrozenLake-v1", is_slippery=False)
@@ -61,7 +61,7 @@ def play(
         raise InvalidInput("play: the learner has another layout; build it on game.layout")
     if sees_all_losses(learner):
         raise InvalidInput(
-            "play: an environment shows only the rewards of the path; "
+            "play: an environment reveals only the rewards of the path; "
             "choose a learner with bandit feedback"
         )
     refuse_too_many_episodes(learner, n_episodes)
@@ -73,13 +73,13 @@ def play(
         observation, _ = env.reset(seed=int(words[1]) if t == 0 else None)
         trajectory, reward[t], steps[t] = _episode(env, game, policy, observation, rng)
         learner.update(trajectory)
-    return Played(reward, steps)
+    return EnvironmentRun(reward, steps)
 
 
 def _episode(
     env: Any, game: Unrolled, policy: Floats, observation: Any, rng: np.random.Generator
 ) -> tuple[Trajectory, float, int]:
-    """One episode up to the horizon: the finished place absorbs what is left of it."""
+    """One episode of ``horizon`` actions; after its end the finished state absorbs the rest."""
     layout, n_actions = game.layout, game.layout.n_actions
     states: list[int] = []
     actions: list[int] = []

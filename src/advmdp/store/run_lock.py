@@ -1,4 +1,7 @@
-"""Who works on a run: a lock that the operating system releases when its holder dies."""
+"""The lock of a run: at most one process plays it.
+
+The operating system releases the lock when its holder dies.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,26 @@ from pathlib import Path
 LOCK = "lock"
 
 
-class Claim:
+class RunLock:
     """The exclusive right to play one run of a store; held until ``release``."""
 
     def __init__(self, folder: Path, descriptor: int) -> None:
         self.folder = folder
-        """Where the run keeps its checkpoints while it is played."""
+        """The working folder of the run: its checkpoints while it is played."""
         self._descriptor = descriptor
 
     @classmethod
-    def take(cls, folder: Path) -> Claim | None:
-        """Claim the run of that folder; None if somebody else has."""
+    def acquire(cls, folder: Path) -> RunLock | None:
+        """Lock the run with that working folder; None if another process holds the lock."""
         while True:
             folder.mkdir(parents=True, exist_ok=True)
             try:
                 descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-            except FileNotFoundError:  # the folder went between the two calls: a run was finished
+            except FileNotFoundError:  # a holder that finished removed the folder meanwhile
                 continue
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # The holder before us may have removed the file: then this lock locks nothing.
+                # The previous holder may have removed the file: then this lock protects nothing.
                 if os.path.samestat(os.fstat(descriptor), os.stat(folder / LOCK)):
                     return cls(folder, descriptor)
             except BlockingIOError:
@@ -39,12 +42,12 @@ class Claim:
             os.close(descriptor)
 
     def release(self) -> None:
-        """Let others have it."""
+        """Give up the lock."""
         os.close(self._descriptor)
 
 
-def is_claimed(folder: Path) -> bool:
-    """Whether somebody is playing the run of that folder now."""
+def is_locked(folder: Path) -> bool:
+    """Whether a process is playing the run with that working folder."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY)
     except OSError:

@@ -1,7 +1,7 @@
-"""Colours and line styles, the same on the page and on paper.
+"""Colours and line styles, the same on web pages and on paper.
 
-Every learner has a colour that colour-blind readers can tell apart and a line style that survives
-a black-and-white printer; with six of one and five of the other, thirty learners differ.
+Every learner has a colour from a palette for colour-blind readers and a line style that survives
+black-and-white printing; with six colours and five line styles, thirty learners differ.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from advmdp.reports.panels import PLAIN_KEYS, TERM_NAMES
-from advmdp.reports.regret_plot import COLOURS
+from advmdp.reports.figures.panels import PLAIN_KEYS, TERM_NAMES
 
+# The palette of Okabe and Ito, which colour-blind readers can distinguish.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+INK, FAINT, GRID = "#222222", "#8a8a8a", "#e4e4e4"
 DASHES: tuple[tuple[float, ...], ...] = ((), (6, 2), (2, 1.5), (7, 2, 1.5, 2), (10, 2, 2, 2, 2, 2))
 
 
 class Style(NamedTuple):
-    """Numbers of a colour (-1: ink) and of a line style."""
+    """Indices of a colour (-1: ink) and of a line style."""
 
     colour: int
     dash: int

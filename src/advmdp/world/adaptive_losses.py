@@ -1,4 +1,4 @@
-"""Loss processes that look at what the learner did: in the past, never in the episode at hand."""
+"""Adaptive loss processes: they depend on past episodes, never on the current one."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import CYCLE
 from advmdp.layout import Floats, Layout
+from advmdp.number_checks import unit_number
 from advmdp.seeds import seed_words
-from advmdp.world.checks import unit_number, unit_pairs
+from advmdp.world.checks import unit_pairs
 from advmdp.world.loss_streams import Integers, ProgramStream, State, loss_program
 from advmdp.world.oblivious_losses import Seed, keep_copy
 
 
 @dataclass(frozen=True, eq=False)
 class Adaptive:
-    """Makes expensive what the learner has played much lately.
+    """Raises the losses of pairs that the learner has played often recently.
 
     ``mean_t(x, a) = min(1, base(x, a) + strength * pressure_t(x, a))`` with ``pressure_0 = 0`` and
     ``pressure_{t+1} = memory * pressure_t + (1 - memory) * [(x, a) was played in episode t]``,
     an average over about ``1 / (1 - memory)`` episodes, always in [0, 1].  With ``noisy`` these
-    are the means of coin flips.
+    are the means of Bernoulli losses.
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
     >>> stream = Adaptive([[[0.25, 0.25]]], strength=0.5, memory=0.5).begin(layout, seed=0)
@@ -59,7 +60,7 @@ class Adaptive:
 
 
 class PlayedEpisode(NamedTuple):
-    """What happened in one past episode, layer after layer."""
+    """The trajectory of a past episode, layer after layer."""
 
     states: Integers  # (L,), numbered within their layer
     actions: Integers  # (L,)
@@ -67,7 +68,7 @@ class PlayedEpisode(NamedTuple):
 
 
 class History(Sequence[PlayedEpisode]):
-    """The past episodes, oldest first; a window that shows them but does not let them change."""
+    """The past episodes, oldest first, as a read-only sequence."""
 
     def __init__(self, layout: Layout, rows: list[Integers], losses: list[Floats]) -> None:
         self._layout = layout
@@ -96,13 +97,12 @@ class History(Sequence[PlayedEpisode]):
 
 @dataclass(frozen=True, eq=False)
 class Custom:
-    """Losses written by the user: any function of the episode and of the past.
+    """User-written losses: any function of the episode number and of the past.
 
     ``function(episode, history)`` returns the pair table of episode 0, 1, ...; ``history[t]``
     holds the ``states``, ``actions`` and ``losses`` of the earlier episode t.  Every table is
-    checked before anything is done with it.  The function should keep no state of its own, or a
-    resumed run cannot repeat it.  Python calls it in every episode, so the compiled loop is not
-    available.
+    checked before it is used.  The function should have no state of its own, since a resumed run
+    could not restore it.  It is called in every episode, so the run is not compiled.
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
     >>> def punish_repetition(episode, history):
@@ -129,7 +129,7 @@ class Custom:
 
 
 class CustomStream:
-    """A stream that asks a Python function; its state is the history."""
+    """A stream that calls a Python function; its state is the history."""
 
     program = None
 
@@ -141,7 +141,7 @@ class CustomStream:
         self._losses: list[Floats] = []
 
     def check_length(self, n_episodes: int) -> None:
-        """A function can serve any number of episodes."""
+        """Accept any number of episodes."""
 
     def table(self, episode: int) -> Floats:
         history = History(self._layout, self._rows, self._losses)

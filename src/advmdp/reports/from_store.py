@@ -9,47 +9,47 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from advmdp.reports.results import CELL, FINISHED, REPLICATE, Results
+from advmdp.evaluation.schema import DAMAGED, FINISHED, LEFT_OUT
+from advmdp.reports.results import ONE_OF_A_KIND, Results
 
 if TYPE_CHECKING:
     from advmdp.store import Store
 
-DAMAGED, LEFT_OUT = "damaged", "left out"
 log = logging.getLogger(__name__)
 
 
-def results_of(store: Store, names: Sequence[str] | None = None) -> Results:
-    """The runs of a store, or those named; some that are finished are in no figure.
+def results_from_store(store: Store, names: Sequence[str] | None = None) -> Results:
+    """The runs of a store, or those named.
 
-    These are runs whose curve is damaged, and all but one of those that differ in their checkpoints
-    alone: the one with the most of them stays.  The others keep their place in the list of runs,
-    under a status of their own.
+    Two kinds of finished runs appear in no figure: runs whose curve is damaged, and runs that
+    differ from another one in their ``checkpoints`` alone (the one with the most of them is used).
+    They stay in the list of runs, under a status of their own.
 
     >>> import tempfile
     >>> from advmdp.store import Store
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     results_of(Store(folder + "/results", create=True)).counts()
+    ...     results_from_store(Store(folder + "/results", create=True)).counts()
     {'finished': 0}
     """
     runs = store.runs()
     if names is not None:
         runs = runs.filter(pl.col("run").is_in(names))
-    curves = store.curves(names)  # says in the log what it leaves out
+    curves = store.curves(names)  # logs the damaged ones
     n_points = dict(curves["run"].value_counts().iter_rows())
     done = runs.filter(pl.col("status") == FINISHED)
     runs = _with_status(runs, set(done["run"]) - set(n_points), DAMAGED)
-    runs = _with_status(runs, _played_again(runs, n_points), LEFT_OUT)
+    runs = _with_status(runs, _superseded(runs, n_points), LEFT_OUT)
     return Results(runs, curves)
 
 
-def _played_again(runs: pl.DataFrame, n_points: dict[str, int]) -> Iterator[str]:
-    """Runs that another run makes needless: the same but for fewer checkpoints."""
+def _superseded(runs: pl.DataFrame, n_points: dict[str, int]) -> Iterator[str]:
+    """Runs that equal another run except for fewer evaluation points."""
     done = runs.filter(pl.col("status") == FINISHED)
-    alike = done.filter(pl.struct(*CELL, "learner", *REPLICATE).is_duplicated())
-    for group in alike.partition_by(*CELL, "learner", *REPLICATE):
+    alike = done.filter(pl.struct(ONE_OF_A_KIND).is_duplicated())
+    for group in alike.partition_by(ONE_OF_A_KIND):
         specs = [{**json.loads(spec), "checkpoints": None} for spec in group["spec"]]
         if any(spec != specs[0] for spec in specs):
-            continue  # they differ in more, only their labels do not
+            continue  # they have equal labels but differ in more than the checkpoints
         kept, *others = sorted(group["run"], key=lambda run: (-n_points[run], run))
         for other in others:
             log.warning("%s: left out, %s differs in its checkpoints alone", other, kept)
@@ -57,5 +57,5 @@ def _played_again(runs: pl.DataFrame, n_points: dict[str, int]) -> Iterator[str]
 
 
 def _with_status(runs: pl.DataFrame, names: Iterable[str], status: str) -> pl.DataFrame:
-    told = pl.when(pl.col("run").is_in(list(names))).then(pl.lit(status))
-    return runs.with_columns(status=told.otherwise(pl.col("status")))
+    changed = pl.when(pl.col("run").is_in(list(names))).then(pl.lit(status))
+    return runs.with_columns(status=changed.otherwise(pl.col("status")))

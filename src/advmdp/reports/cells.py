@@ -1,7 +1,8 @@
-"""From frames to cells: the learners that met one MDP, one kind of losses, one number of episodes.
+"""Cells: the learners that met one MDP, one loss process and one number of episodes.
 
-Inside a cell the worlds, losses and random numbers of one (seed, replicate) are common to all
-learners, so that learners are compared replicate by replicate.
+Within a cell the worlds, losses and random numbers of one (seed, replicate) are common to all
+learners, so learners are compared replicate by replicate.  All values are in the units of the cell:
+losses, or the rewards that they stand for.
 """
 
 from __future__ import annotations
@@ -10,29 +11,19 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import combinations
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.evaluation.rewards import total_reward
-from advmdp.reports.results import CELL, FINISHED, REPLICATE, STEPS, TERMS, Results
-from advmdp.reports.statistics import (
-    Band,
-    Floats,
-    Interval,
-    mean_band,
-    mean_interval,
-    sign_flip_p_values,
-)
+from advmdp.evaluation.schema import CELL, FINISHED, KEYS, REPLICATE, STEPS, Level, loss_columns
+from advmdp.reports.comparisons import Comparison, compare
+from advmdp.reports.results import Results, curve_columns
+from advmdp.reports.statistics import Band, Floats, Interval, mean_band, mean_interval
 from advmdp.reports.units import Units
+from advmdp.store.frames import reward_values
 
-TOTALS = ("expected", "realised", "best")
-"""Totals so far: of the policies played, of the trajectories drawn, of the best fixed policy."""
-SCALED = ("regret", *TERMS)
-CURVES = (*SCALED, *TOTALS, "epoch", "mean_width")
 Replicate = tuple[int, int]
 """Seed and replicate number."""
 log = logging.getLogger(__name__)
@@ -46,15 +37,15 @@ class Group:
     runs: pl.DataFrame
     replicates: tuple[Replicate, ...]
     episodes: NDArray[np.int64]
-    """The checkpoints that all runs of the group share."""
+    """The evaluation points that all runs of the group share."""
     n_unshared: int
-    """Checkpoints that some of the runs have and others do not: no curve shows them."""
+    """The number of evaluation points that only some of the runs have; no curve shows them."""
     curves: dict[str, Floats]
-    """Replicates x checkpoints; quantities that the learner does not have are left out."""
+    """Replicates x evaluation points, by quantity; without those that the learner does not have."""
 
     @property
     def thinned(self) -> str:
-        """A sentence about the checkpoints that no curve shows; empty if there are none."""
+        """A sentence about the evaluation points that no curve shows; empty if there are none."""
         if not self.n_unshared:
             return ""
         shared, others = len(self.episodes), self.n_unshared
@@ -74,7 +65,7 @@ class Group:
         return dict(zip(self.replicates, self.runs["regret"].to_list(), strict=True))
 
     def per_episode(self, total: str) -> Interval:
-        """One of ``TOTALS`` at the end, over the number of episodes."""
+        """A final total (expected, realised or best) divided by the number of episodes."""
         return mean_interval((self.runs[total] / self.runs["n_episodes"]).to_numpy())
 
     def band(self, quantity: str) -> Band:
@@ -82,21 +73,9 @@ class Group:
         return mean_band(self.curves[quantity])
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """How much more ``other`` regrets than ``better``, replicate by replicate."""
-
-    better: str
-    other: str
-    difference: Interval
-    p_value: float
-    adjusted: float
-    """The p-value adjusted for all pairs of the cell."""
-
-
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """Learners to be compared; ``groups`` are sorted by label."""
+    """Learners that can be compared; ``groups`` are sorted by label."""
 
     mdp: str
     losses: str
@@ -104,7 +83,7 @@ class Cell:
     units: Units
     groups: tuple[Group, ...]
     all_runs: pl.DataFrame
-    """Those that are not finished too."""
+    """All runs, including unfinished ones."""
 
     @property
     def name(self) -> str:
@@ -115,36 +94,7 @@ class Cell:
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
         """All pairs of learners that share a replicate."""
-        ordered = sorted(self.groups, key=lambda group: group.regret.estimate)
-        pairs = [
-            (first, second, differences)
-            for first, second in combinations(ordered, 2)
-            if (differences := paired_differences(first, second))
-        ]
-        if not pairs:
-            return ()
-        replicates = sorted({replicate for _, _, differences in pairs for replicate in differences})
-        table = [[d.get(replicate, 0.0) for _, _, d in pairs] for replicate in replicates]
-        p_values, adjusted = sign_flip_p_values(table)
-        return tuple(
-            Comparison(
-                first.learner,
-                second.learner,
-                mean_interval(list(differences.values())),
-                float(p_values[i]),
-                float(adjusted[i]),
-            )
-            for i, (first, second, differences) in enumerate(pairs)
-        )
-
-
-def paired_differences(first: Group, second: Group) -> dict[Replicate, float]:
-    """Final regret of ``second`` minus that of ``first`` on the replicates both have."""
-    return {
-        replicate: second.regret_of[replicate] - regret
-        for replicate, regret in first.regret_of.items()
-        if replicate in second.regret_of
-    }
+        return compare(self.groups)
 
 
 def cells_of(results: Results) -> list[Cell]:
@@ -152,10 +102,10 @@ def cells_of(results: Results) -> list[Cell]:
     finished = results.finished
     if not len(finished):
         raise InvalidInput(f"runs: none of {len(results.runs)} is finished, nothing to show yet")
-    runs = in_units(results.runs, ("regret",)).sort(*CELL, "learner", *REPLICATE)
-    names = finished.select("run", *CELL, *STEPS, "learner", *REPLICATE)
+    runs = in_units(results.runs, Level.RUN).sort(*CELL, "learner", *REPLICATE, "run")
+    keys = finished.select("run", *CELL, STEPS, "learner", *REPLICATE)
     points = (
-        in_units(results.curves.join(names, on="run"), SCALED)
+        in_units(results.curves.join(keys, on="run"), Level.POINT)
         .sort(*CELL, "learner", *REPLICATE, "episodes")
         .partition_by(*CELL, "learner", as_dict=True, maintain_order=True)
     )
@@ -173,22 +123,19 @@ def cells_of(results: Results) -> list[Cell]:
     return cells
 
 
-def in_units(frame: pl.DataFrame, scaled: Sequence[str]) -> pl.DataFrame:
-    """Totals and regrets in each row's own units.
+def in_units(frame: pl.DataFrame, level: Level) -> pl.DataFrame:
+    """Add every loss of a level in the units of its row, under the name of its quantity.
 
-    ``frame`` has the columns of ``UNITS`` and ``STEPS``, the number of ``episodes`` and the totals
-    as losses; ``scaled`` are its columns with differences of losses.
+    ``frame`` has the columns of ``UNITS``, ``STEPS`` and the number of ``episodes``.
     """
-    low, high = pl.col("reward_low"), pl.col("reward_high")
-    steps = pl.col("episodes") * pl.col("reward_steps")
-    span = (high - low).fill_null(1.0)
-    totals = {
-        name: pl.when(low.is_null())
-        .then(pl.col(f"{name}_loss"))
-        .otherwise(total_reward(pl.col(f"{name}_loss"), steps, low, high))
-        for name in TOTALS
-    }
-    return frame.with_columns(*(pl.col(name) * span for name in scaled), **totals)
+    in_losses = pl.col("reward_low").is_null()
+    return frame.with_columns(
+        pl.when(in_losses)
+        .then(pl.col(loss.name))
+        .otherwise(reward_values(loss))
+        .alias(loss.quantity)
+        for loss in loss_columns(level)
+    )
 
 
 def _group(learner: str, runs: pl.DataFrame, points: pl.DataFrame) -> Group:
@@ -200,14 +147,15 @@ def _group(learner: str, runs: pl.DataFrame, points: pl.DataFrame) -> Group:
     n_unshared = len(reduce(np.union1d, of_runs)) - len(shared)
     if not len(shared):
         raise InvalidInput(
-            f"curves: the runs of '{learner}' share no checkpoint, '{runs['run'][0]}' among them"
+            f"curves: the runs of '{learner}' share no evaluation point, "
+            f"'{runs['run'][0]}' among them; give them the same checkpoints"
         )
     kept = points.filter(pl.col("episodes").is_in(shared.tolist()))
     curves = {}
-    for name in CURVES:
-        column = kept[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        if np.isfinite(column).all():
-            curves[name] = column.reshape(len(runs), len(shared))
+    for quantity in (column.quantity for column in curve_columns() if column.name not in KEYS):
+        values = kept[quantity].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        if np.isfinite(values).all():
+            curves[quantity] = values.reshape(len(runs), len(shared))
     group = Group(learner, runs, replicates, shared, n_unshared, curves)
     if group.thinned:
         log.warning("%s", group.thinned)
@@ -221,7 +169,7 @@ def select_cell(
     n_episodes: int | None = None,
     units: str | None = None,
 ) -> Cell:
-    """The one cell with these labels; a part of a label will do where no whole one fits."""
+    """The cell with these labels; parts of labels are accepted where no label matches exactly."""
     found = [cell for cell in cells if n_episodes in (None, cell.n_episodes)]
     labels: tuple[tuple[str | None, Callable[[Cell], str]], ...] = (
         (mdp, lambda cell: cell.mdp),
@@ -230,8 +178,8 @@ def select_cell(
     )
     for wanted, label in labels:
         if wanted is not None:
-            whole = [cell for cell in found if label(cell) == wanted]
-            found = whole or [cell for cell in found if wanted in label(cell)]
+            exact = [cell for cell in found if label(cell) == wanted]
+            found = exact or [cell for cell in found if wanted in label(cell)]
     if len(found) == 1:
         return found[0]
     shown = found or cells

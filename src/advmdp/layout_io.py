@@ -1,4 +1,4 @@
-"""How a layout could be declared again: what a file must hold to bring it back."""
+"""A layout as the arguments of ``Layout``: what a file stores to build it again."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from advmdp.layout import Layout
 
 
 def declared_successors(layout: Layout) -> list[NDArray[np.int64]] | None:
-    """The support as it can be declared, in state numbers; None if everything is possible.
+    """The argument ``successors`` of a layout, in state numbers; None for a dense layout.
 
-    ``Layout(layout.declared_sizes, layout.n_actions, these)`` is the layout again.  What was
-    declared of pruned states is not known any more; they get successor 0, to no effect.
+    ``Layout(layout.declared_sizes, layout.n_actions, declared_successors(layout))`` equals
+    ``layout``.  The layout does not keep the successors of pruned states; they get successor 0,
+    which has no effect because they are pruned again.
     """
     if layout.is_dense:
         return None
@@ -29,9 +30,9 @@ def declared_successors(layout: Layout) -> list[NDArray[np.int64]] | None:
 
 
 def declared_pools(layout: Layout) -> list[NDArray[np.int64]] | None:
-    """``shared_rows`` as it can be declared; None if no rows share their counts.
+    """The argument ``shared_rows`` of a layout; None if no rows share their counts.
 
-    Rows of pruned states share with nobody.
+    Every row of a pruned state gets a pool of its own.
     """
     if layout.row_pool is None:
         return None

@@ -18,16 +18,16 @@ from advmdp.cli import main
 from advmdp.errors import InvalidInput
 from advmdp.experiments.build import build
 from advmdp.experiments.spec import RunSpec
-from advmdp.reports.collect import Played, collect
-from advmdp.reports.html import report_page
-from advmdp.reports.panels import FIGURES, rate_panels
+from advmdp.reports.cells import cells_of, select_cell
+from advmdp.reports.figures.cell_panels import FIGURES, rate_panels
+from advmdp.reports.from_runs import LabelledRun, results_from_runs
+from advmdp.reports.html.report_page import report_page
 from advmdp.reports.rates import families_of
-from advmdp.reports.results import TERMS, Results
-from advmdp.reports.sheets import overview_sheet, reward_sheet, summary_sheet
-from advmdp.reports.summary import cells_of, select_cell
+from advmdp.reports.results import Results
+from advmdp.reports.tables.cell_tables import overview_table, reward_table, summary_table
 from advmdp.store import Store
 from tests.experiments.sweeps import one_run, play_here
-from tests.reports.frames import broadcast, made_up_results
+from tests.reports.frames import TERMS, in_rewards, made_up_results
 
 EUR = {"low": -3.0, "high": 5.0, "unit": "EUR"}
 
@@ -108,7 +108,7 @@ def test_the_page_says_what_was_earned(priced) -> None:  # type: ignore[no-untyp
     data = json.loads(page.partition('id="data"')[2].partition(">")[2].partition("</script>")[0])
     (cell,) = data["cells"]
     assert cell["name"].endswith(" | T = 120 | rewards from -3 to 5 EUR")
-    assert "told in rewards" in data["counts"]
+    assert "are in rewards" in data["counts"]
     learners = np.array([spec.learner.name for spec in specs])
     regret = np.array([account.best - account.expected for account in accounts])
     for name in ("uob-reps", "uniform"):
@@ -144,7 +144,7 @@ def test_the_page_says_what_was_earned(priced) -> None:  # type: ignore[no-untyp
     assert "regret (EUR)" in cell["sheets"]["comparisons"]["note"]
 
 
-def test_progress_and_ends_are_told_in_rewards(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+def test_progress_and_ends_are_in_rewards(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
     arguments = ["run", "uob-reps", "--episodes", "300", "--rewards", "-3,5,EUR"]
     assert main([*arguments, "--store", str(tmp_path / "a"), "--json"]) == 0
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -203,7 +203,7 @@ def by_the_table(env: Any, horizon: int, weights: tuple[float, float]) -> tuple[
     ("identifier", "horizon"), [("FrozenLake-v1", 8), ("CliffWalking-v1", 5), ("Taxi-v4", 2)]
 )
 @pytest.mark.parametrize("reverses", [False, True])
-def test_gymnasium_is_told_in_its_own_rewards(
+def test_gymnasium_is_reported_in_its_own_rewards(
     identifier: str, horizon: int, reverses: bool, tmp_path: Path
 ) -> None:
     """Taxi has an opening layer, which is no step of an episode and earns nothing."""
@@ -221,7 +221,7 @@ def test_gymnasium_is_told_in_its_own_rewards(
     assert row["expected_reward"] == pytest.approx(uniform, abs=1e-9)
     assert row["best_reward"] == pytest.approx(best, abs=1e-9)
     (cell,) = cells_of(Results(store.runs(), store.curves()))
-    sheet = reward_sheet(cell)
+    sheet = reward_table(cell)
     assert sheet is not None
     earned = [entry.value for entry in sheet.rows[0].entries]
     assert earned[1] == pytest.approx(uniform / 10, abs=1e-9)
@@ -234,7 +234,7 @@ PLAIN = made_up_results(n_episodes=(100, 400), n_replicates=3)
 @given(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 @settings(max_examples=20, deadline=None)
 def test_an_affine_map_changes_units_and_nothing_else(low: float, span: float) -> None:
-    priced = broadcast(PLAIN, low, low + span, "EUR")
+    priced = in_rewards(PLAIN, low, low + span, "EUR")
     span = (low + span) - low
     for cell, plain in zip(cells_of(priced), cells_of(PLAIN), strict=True):
         for group, twin in zip(cell.groups, plain.groups, strict=True):
@@ -266,8 +266,8 @@ def test_an_affine_map_changes_units_and_nothing_else(low: float, span: float) -
 
 def mixed() -> Results:
     """The same runs in losses, in rewards and in euros."""
-    parts = [PLAIN, broadcast(PLAIN, -1.0, 0.0, "rewards"), broadcast(PLAIN, -1.0, 0.0, "EUR")]
-    parts.append(broadcast(PLAIN, 0.0, 10.0, "EUR"))
+    parts = [PLAIN, in_rewards(PLAIN, -1.0, 0.0, "rewards"), in_rewards(PLAIN, -1.0, 0.0, "EUR")]
+    parts.append(in_rewards(PLAIN, 0.0, 10.0, "EUR"))
     frames = [pl.concat([getattr(part, name) for part in parts]) for name in ("runs", "curves")]
     return Results(*frames)
 
@@ -299,10 +299,10 @@ def test_units_never_share_an_axis_a_mean_or_a_comparison() -> None:
                     and "width" not in panel.y_label
                     and panel.y_label != "epoch"
                 )
-    overview = overview_sheet(cells)
+    overview = overview_table(cells)
     assert overview.columns[-1] == "in"
     assert [row.entries[-1].text for row in overview.rows] == [cell.units.name for cell in cells]
-    assert summary_sheet(cells[0]).columns[2] == "regret"
+    assert summary_table(cells[0]).columns[2] == "regret"
 
 
 def test_a_figure_needs_one_kind_of_units() -> None:
@@ -354,13 +354,13 @@ def test_a_range_on_the_command_line(text: str, tmp_path, capsys) -> None:  # ty
     ],
 )
 def test_half_a_range_is_refused(change: dict[str, Any]) -> None:
-    results = broadcast(PLAIN, -1.0, 1.0, "EUR")
+    results = in_rewards(PLAIN, -1.0, 1.0, "EUR")
     broken = results.runs.with_columns(pl.lit(value).alias(key) for key, value in change.items())
     with pytest.raises(InvalidInput, match="needs reward_low < reward_high, reward_unit and"):
         Results(broken, results.curves)
 
 
-def test_frames_without_reward_columns_are_told_in_losses() -> None:
+def test_frames_without_reward_columns_are_in_losses() -> None:
     bare = PLAIN.runs.drop("reward_low", "reward_high", "reward_unit", "reward_steps")
     assert report_page(Results(bare, PLAIN.curves)) == report_page(PLAIN)
 
@@ -370,12 +370,14 @@ def test_runs_in_memory() -> None:
     losses = am.losses.Stochastic(np.linspace(0.0, 1.0, mdp.layout.n_rows))
     run = am.play(mdp, losses, am.Uniform(mdp.layout), 50)
     rewards = am.Rewards(-1.0, 3.0)
-    (cell,) = cells_of(collect([Played("uniform", run, rewards=rewards, unit="EUR")]))
+    (cell,) = cells_of(
+        results_from_runs([LabelledRun("uniform", run, rewards=rewards, unit="EUR")])
+    )
     curves, (group,) = rewards.report(run), cell.groups
     np.testing.assert_allclose(group.curves["expected"][0], curves.expected_reward)
     np.testing.assert_allclose(group.curves["realised"][0], curves.realised_reward)
     np.testing.assert_allclose(group.curves["best"][0], curves.best_reward)
     np.testing.assert_allclose(group.curves["regret"][0], curves.regret)
-    (fewer,) = cells_of(collect([Played("uniform", run, rewards=rewards, steps=1)]))
+    (fewer,) = cells_of(results_from_runs([LabelledRun("uniform", run, rewards=rewards, steps=1)]))
     difference = group.curves["expected"][0] - fewer.groups[0].curves["expected"][0]
     np.testing.assert_allclose(difference, 3.0 * run.episodes)  # a step less at the high end

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from advmdp.errors import InvalidInput
+from advmdp.reports.cells import cells_of, select_cell
 from advmdp.reports.rates import ACROSS, WITHIN_RUN, families_of
 from advmdp.reports.results import Results
-from advmdp.reports.summary import cells_of, select_cell
 from tests.reports.frames import LAWS, LOSS, MDP, changed, made_up_results
 
 RESULTS = made_up_results()
@@ -167,5 +167,5 @@ def test_refusals() -> None:
     with pytest.raises(InvalidInput, match="none of 72 is finished"):
         cells_of(unfinished)
     nothing = curves.with_columns(episodes=pl.int_range(pl.len()) + 1)
-    with pytest.raises(InvalidInput, match="share no checkpoint"):
+    with pytest.raises(InvalidInput, match="share no evaluation point"):
         cells_of(Results(runs, nothing))

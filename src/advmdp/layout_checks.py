@@ -1,4 +1,4 @@
-"""What a user may declare about a layout: sizes, successors, and what they leave reachable."""
+"""Checks of the arguments of ``Layout``: sizes, declared successors, shared rows."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
+from advmdp.number_checks import whole_number
 
 MAX_ENTRIES = 2**31  # flat indices are stored as 32-bit numbers
 
 
-def whole_number(value: Any, name: str, least: int = 1) -> int:
-    """``value`` as an int of at least ``least``."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InvalidInput(f"{name}: {value!r} is not a whole number of at least {least}")
-    return int(value)
-
-
 def checked_sizes(layer_sizes: Sequence[int]) -> tuple[int, ...]:
+    """The layer sizes; the first and the last layer have one state."""
     sizes = tuple(whole_number(n, f"layer_sizes[{k}]") for k, n in enumerate(layer_sizes))
     if len(sizes) < 2 or sizes[0] != 1 or sizes[-1] != 1:
         raise InvalidInput(
@@ -31,6 +26,7 @@ def checked_sizes(layer_sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def refuse_too_many(n_entries: int) -> None:
+    """Reject layouts whose flat indices do not fit into 32 bits."""
     if n_entries >= MAX_ENTRIES:
         raise InvalidInput(
             f"layer_sizes: {n_entries} triples are too many; declare a sparse support"
@@ -40,40 +36,14 @@ def refuse_too_many(n_entries: int) -> None:
 def checked_support(
     successors: Sequence[Any], sizes: tuple[int, ...], n_actions: int
 ) -> list[NDArray[np.bool_]]:
+    """The declared successors of each layer as a boolean mask of shape (n_k, A, n_{k+1})."""
     if len(successors) != len(sizes) - 1:
         raise InvalidInput(
             f"successors: give {len(sizes) - 1} arrays, one for each layer but the last"
         )
     masks = []
     for k, given in enumerate(successors):
-        try:
-            array = np.asarray(given)
-        except ValueError:
-            raise InvalidInput(
-                f"successors: layer {k} has lists of different lengths; pad them with -1"
-            ) from None
-        lead = (sizes[k], n_actions)
-        if array.dtype == np.bool_:
-            if array.shape != (*lead, sizes[k + 1]):
-                raise InvalidInput(
-                    f"successors: layer {k} has shape {array.shape}, "
-                    f"expected {(*lead, sizes[k + 1])}"
-                )
-            mask = array
-        else:
-            if array.ndim != 3 or array.shape[:2] != lead or array.dtype.kind not in "iu":
-                raise InvalidInput(
-                    f"successors: layer {k} must hold booleans, or state numbers "
-                    f"of shape {lead} + (m,)"
-                )
-            if array.max(initial=-1) >= sizes[k + 1] or array.min(initial=0) < -1:
-                raise InvalidInput(
-                    f"successors: layer {k} names a state outside 0..{sizes[k + 1] - 1} "
-                    "(-1 is padding)"
-                )
-            mask = np.zeros((*lead, sizes[k + 1] + 1), dtype=np.bool_)
-            np.put_along_axis(mask, array.astype(np.int64), True, axis=2)
-            mask = mask[:, :, :-1]
+        mask = _support_mask(given, k, (sizes[k], n_actions, sizes[k + 1]))
         empty = np.argwhere(~mask.any(axis=2))
         if len(empty):
             x, a = empty[0]
@@ -82,8 +52,34 @@ def checked_support(
     return masks
 
 
+def _support_mask(given: Any, k: int, shape: tuple[int, int, int]) -> NDArray[np.bool_]:
+    """The mask of layer ``k`` from booleans, or from state numbers padded with -1."""
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise InvalidInput(
+            f"successors: layer {k} has lists of different lengths; pad them with -1"
+        ) from None
+    if array.dtype == np.bool_:
+        if array.shape != shape:
+            raise InvalidInput(f"successors: layer {k} has shape {array.shape}, expected {shape}")
+        return array
+    lead, n_next = shape[:2], shape[2]
+    if array.ndim != 3 or array.shape[:2] != lead or array.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"successors: layer {k} must hold booleans, or state numbers of shape {lead} + (m,)"
+        )
+    if array.max(initial=-1) >= n_next or array.min(initial=0) < -1:
+        raise InvalidInput(
+            f"successors: layer {k} names a state outside 0..{n_next - 1} (-1 is padding)"
+        )
+    mask = np.zeros((*lead, n_next + 1), dtype=np.bool_)  # the last column takes the padding
+    np.put_along_axis(mask, array.astype(np.int64), True, axis=2)
+    return mask[:, :, :-1]
+
+
 def reachable(masks: list[NDArray[np.bool_]]) -> list[NDArray[np.int64]]:
-    """The states of each layer that some policy can reach."""
+    """The states of each layer that some policy reaches with positive probability."""
     kept = [np.array([0])]
     for mask in masks:
         kept.append(np.flatnonzero(mask[kept[-1]].any(axis=(0, 1))))
@@ -97,7 +93,7 @@ def checked_pools(
     n_actions: int,
     row_sizes: NDArray[np.int64],
 ) -> NDArray[np.int64] | None:
-    """For every row the first row of its pool; None where no row shares."""
+    """The first row of the pool of every row; None if no rows share their counts."""
     if shared is None:
         return None
     if len(shared) != len(declared) - 1:
@@ -118,6 +114,6 @@ def checked_pools(
         r = int(wrong[0])
         raise InvalidInput(
             f"shared_rows: pool {name[r]} has rows with {row_sizes[row_pool[r]]} and "
-            f"{row_sizes[r]} successors; rows that share must have as many"
+            f"{row_sizes[r]} successors; rows of one pool need equally many"
         )
     return row_pool

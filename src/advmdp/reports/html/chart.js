@@ -1,6 +1,6 @@
 "use strict";
-// A chart as SVG: axes, bands, lines, dots with whiskers, and a reader that follows the pointer.
-// A panel comes from panels.py; `look` has colours, dashes, styles by key, and the hidden keys.
+// A chart as SVG: axes, bands, lines, dots with error bars, and a tooltip that follows the pointer.
+// A panel is that of figures/panels.py; `look` has colours, dashes, styles by key, and the hidden keys.
 
 const WIDTH = 680, HEIGHT = 400, RIGHT = 26, TOP = 10, BOTTOM = 50;
 const MOST_DECADES = 6, MOST_READ = 14;
@@ -51,7 +51,7 @@ function logTicks(low, high) {
   return inside.length > 1 ? inside : roundTicks(low, high, 4);  // less than a factor of two or so
 }
 
-// Ends of an axis over the visible series: all means, and bands as far as they do not dwarf them.
+// Ends of an axis over the visible series: all means, and bands unless they are much wider.
 function ends(values, bands, log, fromZero) {
   let means = values.filter((value) => value !== null && (!log || value > 0));
   if (!means.length) return log ? [0.1, 1] : [0, 1];
@@ -119,7 +119,7 @@ function drawSeries(group, series, panel, x, y, look) {
             series.key, look);
 }
 
-// Values at the checkpoint nearest to the pointer, largest first.
+// Values at the evaluation point nearest to the pointer, largest first.
 function follow(svg, figure, shown, panel, left, x, look) {
   const stops = [...new Set(shown.flatMap((series) => series.x))].filter((stop) => !panel.x_log || stop > 0);
   const reader = element("line", {class: "reader", y1: TOP, y2: HEIGHT - BOTTOM, visibility: "hidden"}, svg);

@@ -1,4 +1,4 @@
-// Tabs, the cell that is shown, the legend that all charts share, tables, and the specs.
+// Tabs, the selected cell, the legend that all charts share, tables, and the specs.
 
 const report = JSON.parse(document.getElementById("data").textContent);
 const look = {...report.look, hidden: new Set()};

@@ -1,4 +1,4 @@
-"""Pages that hold their data, their style and their script, and ask nobody for more."""
+"""Web pages that contain their data, style and script and load nothing else."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.reports.panels import Panel, Series
+from advmdp.reports.figures.panels import Panel, Series
 
-DIGITS = 6  # of the numbers in the page: more than a screen can show
+ASSETS = "advmdp.reports.html"
+"""The package that holds the style and the scripts that pages share."""
+DIGITS = 6  # significant digits of the numbers in a page: more than a screen can show
 
 
 def self_contained(title: str, data: Any, *, body: str, style: str, script: str) -> str:
-    """A whole page; ``data`` is JSON in the element of that id."""
+    """The text of a page; ``data`` becomes the JSON content of the element with the id "data"."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    return Template(part("advmdp.reports", "shell.html")).substitute(
+    return Template(package_text(ASSETS, "shell.html")).substitute(
         title=escape(title),
         body=Template(body).substitute(title=escape(title)),
         style=style,
         script=script,
-        data=text.replace("<", "\\u003c"),  # no label can end the script element
+        data=text.replace("<", "\\u003c"),  # so that no label can close the script element
     )
 
 
-def part(package: str, name: str) -> str:
-    """A file that lies beside the code of a package."""
+def package_text(package: str, name: str) -> str:
+    """The text of a file that belongs to a package."""
     return (files(package) / name).read_text("utf-8")
 
 
 def panel_data(panels: Sequence[Panel]) -> list[dict[str, Any]]:
-    """Panels as ``chart.js`` takes them."""
+    """Panels in the form that ``chart.js`` expects."""
     return [{**vars(panel), "series": [_series(s) for s in panel.series]} for panel in panels]
 
 
@@ -49,7 +51,7 @@ def _series(series: Series) -> dict[str, Any]:
 
 
 def _numbers(values: NDArray[np.float64]) -> list[float | None]:
-    """Rounded, with null for what is not a number; whole numbers without a point."""
+    """Rounded numbers, null for NaN; whole numbers become integers."""
     return [
         None
         if value != value

@@ -1,4 +1,4 @@
-"""Figures for papers: one column wide, fonts embedded as text, readable without colour."""
+"""Figures for papers: one column wide, with embedded fonts, readable without colour."""
 
 from __future__ import annotations
 
@@ -9,35 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from advmdp.atomic_files import replacing
 from advmdp.errors import InvalidInput
-from advmdp.reports.files import replacing
-from advmdp.reports.panels import (
-    FIGURES,
-    KINDS,
-    RATE,
-    Panel,
-    Series,
-    only,
-    rate_panels,
-    shown_range,
-)
+from advmdp.reports.cells import cells_of, select_cell
+from advmdp.reports.figures.axis_style import ROUND_STEPS, thousands
+from advmdp.reports.figures.cell_panels import FIGURES, KINDS, RATE, rate_panels
+from advmdp.reports.figures.line_styles import COLOURS, DASHES, GRID, INK, Style, styles_of
+from advmdp.reports.figures.panels import Panel, Series, select_learners, vertical_range
+from advmdp.reports.output_path import checked_figure_path
 from advmdp.reports.rates import families_of
-from advmdp.reports.regret_plot import COLOURS, INK, ROUND_STEPS, checked_figure_path
 from advmdp.reports.results import Results
-from advmdp.reports.styles import DASHES, Style, styles_of
-from advmdp.reports.summary import cells_of, select_cell
 
-if TYPE_CHECKING:  # matplotlib takes a while to import: only those who plot pay for it
+if TYPE_CHECKING:  # matplotlib is slow to import: only those who plot pay for it
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 COLUMN_WIDTH, PANEL_HEIGHT = 3.3, 2.1  # inches: one of two columns on a letter-size page
-LEGEND_LETTERS, LETTERS_BESIDE = 72, 9  # across the legend; taken by a line and its gaps
+LEGEND_LETTERS, LETTERS_BESIDE = 72, 9  # across the legend; of them, for a line and its gaps
 MINOR = {"size": 2.0, "pad": 5.0}  # of ticks, in points
 SETTINGS: dict[str, Any] = {
     "font.family": "serif",
-    "font.serif": ["STIXGeneral"],  # comes with matplotlib, and looks like the text of a paper
+    "font.serif": ["STIXGeneral"],  # part of matplotlib, and similar to the text of a paper
     "mathtext.fontset": "stix",
     "font.size": 8,
     "axes.labelsize": 8,
@@ -45,7 +38,7 @@ SETTINGS: dict[str, Any] = {
     "legend.fontsize": 7,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
-    # Minor ticks are shorter: with as much more room, their labels are on a line with the others.
+    # Minor ticks are shorter and padded by the difference: all labels are on one line.
     **{f"{axis}tick.major.{part}": 3.5 for axis in "xy" for part in ("size", "pad")},
     **{f"{axis}tick.minor.{part}": size for axis in "xy" for part, size in MINOR.items()},
     "axes.linewidth": 0.6,
@@ -58,9 +51,9 @@ SETTINGS: dict[str, Any] = {
     "text.color": INK,
     "lines.linewidth": 1.1,
     "lines.scale_dashes": False,
-    "pdf.fonttype": 42,  # TrueType: what publishers ask for
+    "pdf.fonttype": 42,  # TrueType, as publishers require
     "svg.fonttype": "path",
-    "svg.hashsalt": "advmdp",  # the same figure twice is the same file
+    "svg.hashsalt": "advmdp",  # equal figures are equal files
 }
 NO_DATE = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
@@ -77,21 +70,21 @@ def write_figure(
     learners: Sequence[str] = (),
     titles: bool = True,
 ) -> Path:
-    """Draw one figure of the report for a paper and return where it was written.
+    """Draw one figure of the report for a paper and return its path.
 
     Parameters
     ----------
     kind
         One of ``KINDS``: "regret", "rate", "terms", "epochs", "realised".
     path
-        Ends in .png, .pdf or .svg; missing folders are made.
+        Ends in .png, .pdf or .svg; missing folders are created.
     mdp, losses, n_episodes, units
-        Choose the cell where there are several; a part of a label will do.  Units are "losses" or,
+        Select the cell if there are several; parts of labels are accepted.  Units are "losses" or,
         for instance, "rewards from -1 to 0".
     learners
-        Labels of the learners to show, all if empty.
+        Labels of the learners to show; all if empty.
     titles
-        Whether panels have titles; a caption often says it already.
+        Whether panels have titles; a caption often makes them redundant.
     """
     if kind not in KINDS:
         raise InvalidInput(f"kind: '{kind}' is not one of {', '.join(KINDS)}")
@@ -107,7 +100,7 @@ def write_figure(
     else:
         panels = FIGURES[kind](select_cell(cells, mdp, losses, n_episodes, units))
     if learners:
-        panels = only(panels, learners)
+        panels = select_learners(panels, learners)
     if not panels:
         raise InvalidInput(f"kind: no learner of this cell has what '{kind}' shows")
     return save_panels(panels, styles_of(results.learners), target, titles=titles)
@@ -116,7 +109,7 @@ def write_figure(
 def save_panels(
     panels: Sequence[Panel], styles: Mapping[str, Style], target: Path, *, titles: bool = True
 ) -> Path:
-    """Draw panels into a file whose path was checked."""
+    """Draw panels into a file at a path that was checked before."""
     import matplotlib
 
     settings: Any = SETTINGS  # matplotlib's stubs list every key as a literal
@@ -130,7 +123,7 @@ def save_panels(
 def paper_figure(
     panels: Sequence[Panel], styles: Mapping[str, Style], *, titles: bool = True
 ) -> Figure:
-    """Panels below each other with one legend; set ``SETTINGS`` around it and around saving."""
+    """Panels below each other with one legend; draw and save it under ``SETTINGS``."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -146,7 +139,7 @@ def paper_figure(
     for axes, panel in zip(axes_of, panels, strict=True):
         for series in panel.series:
             _draw(axes, series, styles[series.key])
-        _dress(axes, panel)
+        _set_up(axes, panel)
         if titles:
             axes.set_title(_plain(panel.title), loc="left", pad=4)
     handles = [Line2D([], [], label=_plain(labels[key]), **_line(styles[key])) for key in labels]
@@ -176,10 +169,10 @@ def _line(style: Style) -> dict[str, Any]:
     return {"color": colour, "linestyle": (0, DASHES[style.dash] or None)}
 
 
-def _dress(axes: Axes, panel: Panel) -> None:
+def _set_up(axes: Axes, panel: Panel) -> None:
     axes.set_xscale("log" if panel.x_log else "linear")
     axes.set_yscale("log" if panel.y_log else "linear")
-    axes.set_ylim(*shown_range(panel))
+    axes.set_ylim(*vertical_range(panel))
     last = max(float(series.x[-1]) for series in panel.series)
     first = min(float(series.x[0]) for series in panel.series)
     if not panel.x_log:
@@ -188,24 +181,23 @@ def _dress(axes: Axes, panel: Panel) -> None:
         _set_ticks(axis, is_log=is_log)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
-    axes.grid(axis="y", color="#e4e4e4", linewidth=0.5)
+    axes.grid(axis="y", color=GRID, linewidth=0.5)
     axes.set_axisbelow(True)
 
 
 def _set_ticks(axis: Axis, *, is_log: bool) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-    thousands = FuncFormatter(lambda value, _: f"{value:,.10g}")
-    axis.set_major_formatter(thousands)
+    axis.set_major_formatter(thousands())
     if not is_log:
         axis.set_major_locator(MaxNLocator(nbins=5, steps=ROUND_STEPS))
         return
     low, high = axis.get_view_interval()
-    few = high < 100.0 * low  # then 2 and 5 are named beside the powers of ten
+    few = high < 100.0 * low  # then 2 and 5 are labelled beside the powers of ten
     halves = FuncFormatter(lambda value, _: f"{value:,.10g}" if f"{value:e}"[0] in "25" else "")
     axis.set_minor_formatter(halves if few else NullFormatter())
 
 
 def _plain(text: str) -> str:
-    """A name is a name, even with a dollar sign."""
+    """The text with dollar signs escaped, so that a name is never taken for a formula."""
     return text.replace("$", r"\$")

@@ -1,0 +1,1 @@
+"""Figures: what they show, and how they look on paper."""

@@ -1,0 +1,1 @@
+"""Tables: their contents, and how they look on a terminal."""

@@ -1,0 +1,29 @@
+"""Tables on a terminal."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from advmdp.reports.tables.table_data import TableData
+
+
+def rich_table(data: TableData, heading: str = "") -> Table:
+    """A table for ``rich``; ``heading`` follows its title."""
+    title = f"{data.title}: {heading}" if heading else data.title
+    table = Table(
+        title=Text(title),
+        title_justify="left",
+        caption=Text(data.note),
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for i, column in enumerate(data.columns):
+        number = any(row.entries[i].value is not None for row in data.rows)
+        heading = column.replace(" (", "\n(")  # the unit goes on a line of its own
+        table.add_column(heading, justify="right" if number else "left", no_wrap=number)
+    for row in data.rows:
+        table.add_row(*(Text(entry.text) for entry in row.entries))  # labels are not markup
+    return table
