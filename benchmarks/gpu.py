@@ -67,7 +67,7 @@ def speed(rate: Rate, width: int | None = None) -> dict[str, Any]:
     runs = [BatchRun(mdp, losses, learner, seed) for seed in range(rate.n_runs)]
     width, threads = shape_of(runs, width)
     block = Block(casts(runs, HORIZON), width, threads)
-    programs = programs_for(block.plan, "play_mirror", MANY if width == WARP else None)
+    programs = programs_for(block.plan, MANY if width == WARP else None)
     wave = Wave(block, programs, 0, rate.n_runs)
     begin = time.perf_counter()
     wave.play(2)

@@ -79,11 +79,10 @@ def on_gpu(runs: list[BatchRun], n_episodes: int) -> Trace:
     from advmdp.batch.wave import Wave
 
     block = Block(casts(runs, n_episodes), *shape_of(runs))
-    loop: Any = runs[0].learner
-    programs = programs_for(block.plan, loop.compiled_loop().kernel.__name__, None)
+    programs = programs_for(block.plan, None)
     wave = Wave(block, programs, 0, len(runs))
     trace = new_trace(runs, n_episodes)
-    [policy] = {"state.0.policy", "state.0.measure.policy"} & set(wave.columns)
+    [policy] = {"state.0.policy", "state.0.step.measure.policy"} & set(wave.columns)
     for t in range(n_episodes):
         trace.policies[t] = wave.column(policy)
         wave.play(t + 1)
@@ -98,7 +97,7 @@ def on_cpu(runs: list[BatchRun], n_episodes: int, *, nudged: bool = False) -> Tr
         learner: Any = run.learner
         cast = casts([run], n_episodes)[0]
         head = cast.state[0]
-        policy = head.measure.policy if hasattr(head, "measure") else head.policy
+        policy = head.step.measure.policy if hasattr(head, "step") else head.policy
         if nudged:
             policy[0] = np.nextafter(policy[0], 1.0)
             if hasattr(head, "score"):  # of which the policy is computed

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import EvaluationPoint
 from advmdp.evaluation.invariants import InvariantChecker, auditable
-from advmdp.evaluation.run import Recorder, Run, Snapshot, checked_checkpoints
+from advmdp.evaluation.run import Recorder, Run, Snapshot, checked_checkpoints, with_current_names
 from advmdp.kernels.accounting.episode import (
     note_certificate,
     note_estimates,
@@ -127,6 +127,7 @@ def play(
     world = World(np.array(mdp.flat), *words)
     recorder = Recorder(mdp, learner, words)
     if resume is not None:
+        resume = with_current_names(resume)
         recorder.check_resumable(resume, points)
         _restore(stream, "losses", resume)
         _restore(learner, "learner", resume)

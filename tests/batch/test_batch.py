@@ -132,14 +132,11 @@ from advmdp.kernels.runtime.targets import CUDA_PACKAGE
 
 programs._load_kernels()
 programs._load_kernels()  # for another plan
-projection, careful = (
-    importlib.import_module(f"{CUDA_PACKAGE}.{name}") for name in ("kl.projection", "sets.log_domain")
-)
-for name in ("shared", "barrier", "largest"):
+projection = importlib.import_module(f"{CUDA_PACKAGE}.kl.projection")
+for name in ("shared", "barrier", "reduce_max"):
     assert getattr(projection, name) is getattr(sharing, name), name
-assert careful.largest.py_func.__code__.co_argcount == 3
 episode = importlib.import_module(f"{CUDA_PACKAGE}.accounting.episode")
-assert episode.begin_episode_in_step is sharing.begin_episode_in_step
+assert episode.align_at_episode is sharing.align_at_episode
 print("exchanged")
 """
 
@@ -167,24 +164,23 @@ MARK = 77.0
 
 
 def fail_often(project):
-    def pretend(graph, measure, rows, solver, wide, in_logs):
-        if in_logs is None or solver.figures[2] == MARK:
+    def pretend(graph, measure, rows, solver, in_logs):
+        if in_logs is None or solver.certificate.figures[2] == MARK:
             return False
-        return project(graph, measure, rows, solver, wide, in_logs)
+        return project(graph, measure, rows, solver, in_logs)
 
     return pretend
 
 
-for name in ("episode", "mirror"):
-    module = importlib.import_module(f"{package}.{name}")
-    module.project = fail_often(module.project)
+step = importlib.import_module(f"{package}.kl.step")
+step.project = fail_often(step.project)
 losses = am.losses.Stochastic(np.ones(LAYOUT.n_rows))
 """
 
 REFUSED = """
 N = 4
 learners = [make("uob-reps", N, MDPS[0]) for _ in range(2)]
-learners[1]._state.solver.figures[2] = MARK
+learners[1]._state.step.solver.certificate.figures[2] = MARK
 batch = [BatchRun(MDPS[0], losses, learner, seed=i) for i, learner in enumerate(learners)]
 try:
     play_batch(batch, N, width=2)

@@ -149,13 +149,17 @@ def test_an_edited_source_gives_another_stamp(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from advmdp.batch import programs
+from advmdp.batch.columns import Constant, Plan
+
+PLAN = Plan(Constant(1), 1, 1, 8, 8)
+
 
 def stamp():
-    return programs.stamp_of("a plan", "play_mirror", None)
+    return programs.stamp_of(PLAN, None)
 
 before = stamp()
 assert stamp() == before
-assert programs.stamp_of("a plan", "play_mirror", 64) != before
+assert programs.stamp_of(PLAN, 64) != before
 copies = Path(sys.argv[1])
 for path in Path(programs.__file__).parent.glob("*.py"):
     (copies / path.name).write_bytes(path.read_bytes())

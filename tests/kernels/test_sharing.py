@@ -62,12 +62,11 @@ learner = am.LEARNERS[name].make(mdp.layout, n_episodes=n_episodes, **parameters
 losses = am.losses.Stochastic(np.random.default_rng(3).random(mdp.layout.n_rows))
 run = am.play(mdp, losses, learner, n_episodes, seed=5, checkpoints=range(1, n_episodes + 1))
 from advmdp.evaluation.account import new_ledger
-from advmdp.kernels.accounting import episode
-from advmdp.kernels.accounting import evaluation_point as stock
+from advmdp.kernels.accounting import evaluation_point, ledger as ledgers
 
 ledger, rng = new_ledger(mdp), np.random.default_rng(4)
-ledger.total[:], ledger.fed[:] = rng.random((2, mdp.layout.n_rows))
-judged = stock.judge(mdp.layout.graph(), episode.World(mdp.flat, 0, 0), ledger)
+ledger.total[:], ledger.estimated[:] = rng.random((2, mdp.layout.n_rows))
+judged = evaluation_point.judge(mdp.layout.graph(), ledgers.World(mdp.flat, 0, 0), ledger)
 state = b"".join(np.ascontiguousarray(a).tobytes() for a in learner.state().values())
 state += np.array(judged).tobytes()
 print(hashlib.sha256(run.regret.tobytes() + state).hexdigest(), run.solver.evaluations)

@@ -22,15 +22,16 @@ import numpy as np
 from numba import cuda
 import advmdp as am
 from advmdp.evaluation.account import new_ledger
-from advmdp.kernels.accounting.episode import World, play_mirror
+from advmdp.kernels.accounting.episode import play_episodes
+from advmdp.kernels.accounting.ledger import World
 from advmdp.kernels.runtime.targets import load_cuda_kernels
 import importlib
 
 mdp = am.families.random_mdp((1, 2, 3, 1), 2, seed=0)
 losses = am.losses.Stochastic(mdp.layout.pairs(np.random.default_rng(0).random(mdp.layout.n_rows)))
 package = load_cuda_kernels().__name__
-device = importlib.import_module(package + ".accounting.episode").play_mirror
-assert device is not play_mirror
+device = importlib.import_module(package + ".accounting.episode").play_episodes
+assert device is not play_episodes
 
 
 def strided(value):
@@ -51,7 +52,7 @@ def fresh():
 
 
 host_state, host = fresh()
-assert play_mirror(*host, host_state, None) == 12
+assert play_episodes(*host, host_state, None) == 12
 state, arguments = fresh()
 state, arguments = strided(state), [strided(argument) for argument in arguments]
 done = np.zeros(1, dtype=np.int64)
@@ -65,11 +66,11 @@ def launch(done):
 launch[1, 1](done)
 assert done[0] == 12
 for name in ("chance", "policy", "mass"):
-    ours, theirs = getattr(state.measure, name), getattr(host_state.measure, name)
+    ours, theirs = getattr(state.step.measure, name), getattr(host_state.step.measure, name)
     assert np.allclose(ours, theirs, rtol=1e-12, atol=1e-300), name
 assert np.array_equal(state.visits.triples, host_state.visits.triples)
 assert np.array_equal(state.visits.clock, host_state.visits.clock)
-assert (host_state.rows.kind > 0).any(), "no set was narrowed: the case is too easy"
+assert (host_state.rows.status > 0).any(), "no set was narrowed: the case is too easy"
 assert np.allclose(arguments[3].sums, host[3].sums, rtol=1e-12)
 assert arguments[3].sums[0] > 0
 print("same numbers")

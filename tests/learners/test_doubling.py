@@ -11,7 +11,7 @@ import pytest
 
 import advmdp as am
 from advmdp.kernels.accounting import episode
-from advmdp.learners import mirror
+from advmdp.learners import compiled
 from advmdp.learners.catalogue import LEARNERS
 from tests.reference.contract import (
     DENSE,
@@ -112,12 +112,12 @@ def test_a_projection_on_the_safe_path_stays_in_its_round(monkeypatch: pytest.Mo
     def pending(graph: Any, world: Any, program: Any, ledger: Any, *rest: Any) -> int:
         start, _, state, _ = rest
         episode.fill_losses(program, world.seed0, world.seed1, start, ledger.losses)
-        episode.open_episode(graph, world, state.measure.policy, start, ledger)
+        episode.open_episode(graph, world, state.step.measure.policy, start, ledger)
         steps = (ledger.states, ledger.path, ledger.path_losses, ledger.losses)
         episode.begin_update(graph, state, *steps)
         return int(start)
 
-    monkeypatch.setattr(mirror, "play_mirror", pending)
+    monkeypatch.setattr(compiled, "play_episodes", pending)
     run = am.play(DENSE, losses, halting, 40, seed=2)
     assert run.solver is not None
     assert run.solver.safe_paths == 40
@@ -196,7 +196,7 @@ def test_only_what_the_accounting_needs_is_passed_on() -> None:
     learner = doubling("uob-reps", DENSE)
     assert learner.mean_width == 1.0
     assert not hasattr(learner, "n_episodes")  # it plays on for ever
-    assert not hasattr(doubling("exp3-ix", DENSE), "last_path")
+    assert not hasattr(doubling("exp3-ix", DENSE), "kernel_state")
     with pytest.raises(AttributeError, match=r"Doubling has no 'gamma'; see .*\.learner"):
         _ = learner.gamma
 

@@ -11,6 +11,7 @@ from scipy.stats import kstest
 
 import advmdp as am
 from advmdp.evaluation.comparator import best_fixed_policy
+from advmdp.kernels.model.row_status import FREE
 from advmdp.learners.fpop import FPL, FPOP
 from tests.reference.plain_fpop import PlainFPOP
 from tests.reference.shadow import (
@@ -149,8 +150,8 @@ def test_without_perturbation_fpop_is_optimistic_while_its_sets_hold_the_truth()
     for part in range(60):
         am.play(mdp, losses, learner, 50, seed=part)
         state = learner._state
-        off = np.add.reduceat(np.abs(state.rows.lower - mdp.flat), layout.row_start[:-1])
-        if ((state.rows.kind == 0) | (off <= state.rows.width)).all():
+        off = np.add.reduceat(np.abs(state.rows.centre - mdp.flat), layout.row_start[:-1])
+        if ((state.rows.status == FREE) | (off <= state.rows.width)).all():
             good += 1
             truth = optimal_values(mdp, layout.pairs(state.total))
             values = layout.pairs(state.q)

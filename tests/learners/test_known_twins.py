@@ -13,7 +13,6 @@ import pytest
 
 import advmdp as am
 from advmdp.kernels.learners.mirror_descent import FULL, OWN, UPPER
-from advmdp.kernels.model.visits import KNOWN
 from advmdp.kernels.sets.optimism import optimistic_response
 from advmdp.layout import Floats
 from advmdp.learners.mirror_descent import MirrorDescent
@@ -81,8 +80,7 @@ def test_whole_learners_on_a_set_of_one_element_are_o_reps(estimator: int) -> No
         gamma=0.0 if full else 0.05,
         log_term=1.0,
         estimator=estimator,
-        shape=KNOWN,
-        known=KnownTransition(mdp.layout, mdp.transitions),
+        confidence=KnownTransition(mdp.layout, mdp.transitions),
     )
     twin: MirrorDescent = (
         am.OREPS(mdp.layout, mdp.transitions, 500, eta=0.1)

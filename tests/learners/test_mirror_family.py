@@ -10,7 +10,7 @@ import pytest
 
 import advmdp as am
 from advmdp.kernels.learners.mirror_descent import OWN, UPPER
-from advmdp.kernels.model.visits import KNOWN
+from advmdp.kernels.model.row_status import BOUND
 from advmdp.layout import Layout, Table
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import width_log_term
@@ -103,8 +103,7 @@ def test_with_a_known_transition_upper_bounds_are_the_occupancy_itself() -> None
             gamma=0.05,
             log_term=1.0,
             estimator=estimator,
-            shape=KNOWN,
-            known=KnownTransition(mdp.layout, mdp.transitions),
+            confidence=KnownTransition(mdp.layout, mdp.transitions),
         )
         regrets.append(am.play(mdp, am.losses.Stochastic(mean), learner, 400, seed=1).regret)
     assert np.allclose(regrets[0], regrets[1], rtol=0, atol=1e-6)
@@ -172,7 +171,7 @@ def test_the_l1_learner_is_its_steps_one_after_the_other() -> None:
         ]
 
     steps_by_hand(learner, 0.02, upper, seed=7)
-    assert (learner._state.rows.kind == 2).any()  # some ball was narrower than the simplex
+    assert (learner._state.rows.status == BOUND).any()  # some ball was narrower than the simplex
 
 
 def test_bandit_uc_o_reps_is_its_steps_one_after_the_other() -> None:

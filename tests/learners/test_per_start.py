@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.kl.projection import project
+from advmdp.kernels.learners.interface import solve_pending
 from advmdp.layout import Table
 from advmdp.learners import per_start
 from tests.reference.contract import flat
@@ -69,7 +69,7 @@ def support(mdp: am.LayeredMDP) -> Table:
 
 def in_the_set(learner: Any) -> bool:
     """Whether the learner's own measure has its transition in its confidence set."""
-    rows, measure = learner.confidence_set().rows, learner.measure
+    rows, measure = learner.confidence_set().rows, learner.kernel_state.step.measure
     chance = np.where(measure.chance < 0.0, 0.0, measure.chance)  # negative: a tiny one's logarithm
     return bool((chance >= rows.lower - 1e-9).all() and (chance <= rows.upper + 1e-9).all())
 
@@ -121,20 +121,20 @@ def test_an_episode_is_taken_back_for_all(fails: int, monkeypatch: pytest.Monkey
         if twins[1].epoch > before:
             break
         learners[1].update(trajectory)
-    broken = learners[fails]._state.measure.chance
+    broken = learners[fails]._state.step.measure.chance
 
-    def failing(graph: Any, measure: Any, *rest: Any) -> bool:
-        return measure.chance is not broken and project(graph, measure, *rest)
+    def failing(graph: Any, state: Any, in_logs: Any) -> bool:
+        return state.step.measure.chance is not broken and solve_pending(graph, state, in_logs)
 
     held = [learner.state() for learner in learners]
     with monkeypatch.context() as patch:
-        patch.setattr(per_start, "project", failing)
+        patch.setattr(per_start, "solve_pending", failing)
         with pytest.raises(am.UncertifiedStep, match="the episode was taken back"):
             learners[1].update(trajectory)
     for learner, old in zip(learners, held, strict=True):
         now = learner.state()
         for name in now:
-            if name.startswith(("measure.", "rows.")) or name in (
+            if name.startswith(("step.measure.", "rows.")) or name in (
                 *("visits.pairs", "visits.opened", "visits.triples", "visits.marked"),
                 "visits.starts",
             ):

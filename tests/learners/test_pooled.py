@@ -92,7 +92,7 @@ def test_the_l1_sets_are_pooled_too() -> None:
     learner = am.UOBREPSL1(mdp.layout, 200, log_scale=0.05)
     for episode in random_episodes(2, mdp.transitions, 200):
         learner.update(am.Trajectory(episode.states, episode.actions, episode.losses))
-    centre = mdp.layout.triples(learner.confidence_set().rows.lower)
+    centre = mdp.layout.triples(learner.confidence_set().known_transition())
     assert np.array_equal(centre[1], centre[2])
     assert not np.array_equal(centre[1][0, 0], [0.5, 0.5])
     assert np.array_equal(centre[0][0], centre[1][0])

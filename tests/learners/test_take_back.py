@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.learners import mirror_descent as kernel
+from advmdp.kernels.learners import interface
 from advmdp.kernels.model.visits import Visits
 
 LAYOUT = am.Layout(layer_sizes=(1, 3, 2, 3, 1), n_actions=2)
@@ -48,7 +48,7 @@ def visible_state(learner: am.UOBREPS) -> list[np.ndarray[Any, Any]]:
     clock = counters[5].copy()
     clock[[2, 3, 5]] = 0  # notes of the last episode
     counters[5] = clock
-    return [np.array(a) for a in (*state.measure, *state.rows, *counters)]
+    return [np.array(a) for a in (*state.step.measure, *state.rows, *counters)]
 
 
 @pytest.mark.parametrize("layout", [LAYOUT, POOLED], ids=["own counters", "shared counters"])
@@ -63,13 +63,13 @@ def test_a_failed_projection_leaves_no_trace(
         twin.update(trajectory)
     before = visible_state(learner)
 
-    def begin_only(graph: Any, state: Any, wide: Any, *steps: Any) -> bool:
-        kernel.begin_update(graph, state, *steps)
+    def begin_only(graph: Any, state: Any, *steps: Any) -> bool:
+        interface.begin_update(graph, state, *steps)
         return False
 
     with monkeypatch.context() as patch:
-        patch.setattr(kernel, "update", begin_only)
-        patch.setattr(kernel, "finish_safely", lambda *arguments: False)
+        patch.setattr(interface, "update", begin_only)
+        patch.setattr(interface, "finish_safely", lambda *arguments: False)
         with pytest.raises(am.UncertifiedStep, match=f"episode {fail_at + 1}: no certified"):
             learner.update(drawn[fail_at])
     for ours, theirs in zip(visible_state(learner), before, strict=True):
@@ -87,15 +87,15 @@ def test_the_safe_path_gives_the_same_iterates(monkeypatch: pytest.MonkeyPatch) 
     drawn = episodes(seed=4)[:150]
     fast, safe = new_learner(), new_learner()
 
-    def only_safe(graph: Any, state: Any, wide: Any, *steps: Any) -> bool:
-        if kernel.begin_update(graph, state, *steps):
+    def only_safe(graph: Any, state: Any, *steps: Any) -> bool:
+        if interface.begin_update(graph, state, *steps):
             return False
-        kernel.settle(state.visits)
+        interface.settle_update(graph, state)
         return True
 
     for trajectory in drawn:
         fast.update(trajectory)
-    monkeypatch.setattr(kernel, "update", only_safe)
+    monkeypatch.setattr(interface, "update", only_safe)
     for trajectory in drawn:
         safe.update(trajectory)
     assert safe.epoch == fast.epoch

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
+from advmdp.kernels.model.row_status import FREE
 from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from tests.reference.plain_stochastic import PlainUCRL2
 from tests.reference.shadow import (
@@ -106,8 +107,8 @@ def test_values_are_optimistic_while_the_sets_hold_the_truth() -> None:
     for part in range(60):
         am.play(mdp, am.losses.Stochastic(mean), learner, 100, seed=part)
         state = learner._state
-        off = np.add.reduceat(np.abs(state.rows.lower - mdp.flat), layout.row_start[:-1])
-        inside = (state.rows.kind == 0) | (off <= state.rows.width)
+        off = np.add.reduceat(np.abs(state.rows.centre - mdp.flat), layout.row_start[:-1])
+        inside = (state.rows.status == FREE) | (off <= state.rows.width)
         if inside.all() and (state.costs <= flat_mean).all():
             good += 1
             values = learner.lower_values

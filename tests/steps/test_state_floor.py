@@ -48,7 +48,7 @@ class ConicProblem:
                 q <= cp.multiply(confidence.rows.upper, spread),
             ]
         if kind == "known":
-            self.constraints.append(q == cp.multiply(confidence.rows.lower, spread))
+            self.constraints.append(q == cp.multiply(confidence.rows.transition, spread))
 
     def largest_floor(self) -> float:
         """The largest floor that some measure keeps."""

@@ -40,6 +40,14 @@ IDENTITY = {SEED: "seed", HORIZON: "n_episodes of its learner"}
 LEDGER = tuple(name for name, storage in storage_of(Ledger).items() if storage is Storage.LASTING)
 
 
+FORMER_NAMES = {"ledger.fed": "ledger.estimated"}
+
+
+def with_current_names(snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:
+    """A snapshot that an earlier version took, under the names of this one."""
+    return {FORMER_NAMES.get(name, name): array for name, array in snapshot.items()}
+
+
 @dataclass(frozen=True)
 class Run:
     """Curves over checkpoints: entry i of every array belongs to ``episodes[i]``."""

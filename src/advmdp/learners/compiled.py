@@ -25,6 +25,7 @@ from advmdp.learners.base import (
     Resumable,
 )
 from advmdp.learners.feedback import FlatEpisode, check_full_information, check_trajectory
+from advmdp.learners.first_version import renamed
 from advmdp.learners.saveable import Saveable, Saved
 
 NO_LOSSES = np.zeros(0)
@@ -81,6 +82,8 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state()`` returned, on a learner made with the same parameters."""
         mine = lasting_arrays(self._state)
+        if set(saved) != set(mine) and set(renamed(saved, mine)) == set(mine):
+            saved = renamed(saved, mine)
         if set(saved) != set(mine):
             raise InvalidInput(
                 f"restore: the saved state has other parts ({len(saved)}, expected {len(mine)}); "

@@ -27,20 +27,15 @@ NEW_NAMES = {
 
 
 def renamed(saved: Mapping[str, NDArray[Any]], wanted: Mapping[str, NDArray[Any]]) -> Saved:
-    """The arrays of a state under the names of ``wanted``, the state of a fresh learner."""
+    """The arrays of a state under the names of ``wanted``, the arrays of a fresh learner.
+
+    What the first version kept beyond these did not last and is left out.
+    """
     found: Saved = {}
     for name, array in saved.items():
-        outer = "learner." if name.startswith("learner.") else ""  # the inner one of a Doubling
-        own = name.removeprefix(outer)
-        old = next((prefix for prefix in NEW_NAMES if own.startswith(prefix)), "")
-        found[outer + NEW_NAMES.get(old, "") + own.removeprefix(old)] = array
-    for name in list(found):
-        if name.endswith("rows.kind"):
-            _convert_set(found, name.removesuffix("kind"))
+        old = next((prefix for prefix in NEW_NAMES if name.startswith(prefix)), "")
+        found[NEW_NAMES.get(old, "") + name.removeprefix(old)] = array
+    if "rows.kind" in found:  # the arrays of a box and of a ball; ``wanted`` says which of the two
+        found["rows.status"] = STATUS_OF_KIND[found["rows.kind"]]
+        found["rows.centre"] = found["rows.lower"]
     return {name: array for name, array in found.items() if name in wanted}
-
-
-def _convert_set(found: Saved, prefix: str) -> None:
-    """The arrays of a box and of a ball; a fresh learner says which of the two it wants."""
-    found[f"{prefix}status"] = STATUS_OF_KIND[found[f"{prefix}kind"]]
-    found[f"{prefix}centre"] = found[f"{prefix}lower"]

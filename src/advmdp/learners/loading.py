@@ -14,7 +14,6 @@ from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Layout
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
-from advmdp.learners.first_version import renamed
 from advmdp.learners.saveable import KIND, VERSION, Saveable
 
 Classes = Mapping[str, Callable[..., Any]]
@@ -59,7 +58,7 @@ def rebuilt(
         learner = make(layout=_layout(header["layout"], arrays), **arguments)
         state = [key for key in arrays if key.startswith("state.")]
         saved = {key.removeprefix("state."): arrays[key] for key in state}
-        learner.restore(renamed(saved, learner.state()) if version < 2 else saved)
+        learner.restore(saved)
     except (KeyError, TypeError, AttributeError) as error:
         raise DamagedFile(
             f"{name}: its contents do not make a learner ({error}); "
