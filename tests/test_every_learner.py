@@ -7,12 +7,14 @@ import io
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import advmdp as am
+from advmdp.learners.base import CAPABILITIES, offers
 from advmdp.learners.catalogue import LEARNERS
 from tests.reference.contract import (
     DENSE,
@@ -240,3 +242,32 @@ def test_a_state_that_does_not_fit_is_refused_without_a_trace(name: str) -> None
         assert "\n" not in str(caught.value)
     assert_same_state(learner, twin)
     assert np.array_equal(follow(learner, DENSE, 8, 20), follow(twin, DENSE, 8, 20))
+
+
+# ---------------------------------------------------------------------- what it declares
+
+
+@pytest.mark.parametrize("protocol", CAPABILITIES, ids=lambda protocol: protocol.__name__)
+@every_learner
+def test_what_it_declares_is_there_and_nothing_else(name: str, protocol: type) -> None:
+    """A built-in learner names the protocols that it offers among its base classes."""
+    learner = made(name, DENSE)
+    assert (protocol in type(learner).__mro__) == offers(learner, protocol)
+
+
+def test_members_of_learners_are_asked_for_in_one_place() -> None:
+    """Elsewhere ``offers(learner, protocol)`` is asked, not ``hasattr(learner, name)``."""
+    package = Path(am.__file__).parent
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(r"\b(has|get)attr\((self\.)?(_?recorder\.)?_?learner\b", path.read_text())
+    }
+    assert found <= {"learners/base.py", "learners/doubling.py"}  # the latter stands for another
+
+
+@pytest.mark.parametrize("name", ["exp3-ix", "uc-o-reps-box", "uob-reps-l1"])
+def test_invariants_are_verified_only_where_they_are_claimed(name: str) -> None:
+    losses = am.losses.Stochastic(losses_of(DENSE, 0))
+    with pytest.raises(am.InvalidInput, match="check=True"):
+        am.play(DENSE, losses, made(name, DENSE), N_EPISODES, check=True)

@@ -25,7 +25,7 @@ from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 
 
 @dataclass(frozen=True)
-class Entry:
+class Maker:
     """How a learner is made: ``make(layout, n_episodes=..., ...)``.
 
     With ``knows_transition`` the true transition is handed over openly, as ``transitions=...``.
@@ -37,27 +37,27 @@ class Entry:
     has_horizon: bool = True
 
 
-LEARNERS: dict[str, Entry] = {
-    "uob-reps": Entry(UOBREPS, "unknown P, bandit, adversarial"),
-    "uob-reps-l1": Entry(UOBREPSL1, "unknown P, bandit, adversarial"),
-    "uob-reps-l1-printed": Entry(UOBREPSL1Printed, "unknown P, bandit, adversarial"),
-    "o-reps": Entry(OREPS, "known P, full information, adversarial", knows_transition=True),
-    "o-reps-bandit": Entry(OREPSBandit, "known P, bandit, adversarial", knows_transition=True),
-    "uc-o-reps": Entry(UCOREPS, "unknown P, full information, adversarial"),
-    "uc-o-reps-box": Entry(UCOREPSBox, "unknown P, full information, adversarial"),
-    "bandit-uc-o-reps": Entry(BanditUCOREPS, "unknown P, bandit, reachable states"),
-    "bandit-uc-o-reps-floor": Entry(FlooredBanditUCOREPS, "unknown P, bandit, reachable states"),
-    "bandit-uc-o-reps-shifted": Entry(ShiftedBanditUCOREPS, "unknown P, bandit, adversarial"),
-    "fpop": Entry(FPOP, "unknown P, full information, oblivious"),
-    "fpl": Entry(FPL, "known P, full information, oblivious", knows_transition=True),
-    "ucbvi-ch": Entry(UCBVICH, "unknown P, bandit, stochastic"),
-    "ucbvi-bf": Entry(UCBVIBF, "unknown P, bandit, stochastic"),
-    "q-learning-h": Entry(QLearningH, "unknown P, bandit, stochastic"),
-    "q-learning-b": Entry(QLearningB, "unknown P, bandit, stochastic"),
-    "ucrl2": Entry(UCRL2, "unknown P, bandit, stochastic", has_horizon=False),
-    "ucrl2-window": Entry(SlidingWindowUCRL2, "unknown P, bandit, drifting", has_horizon=False),
-    "mdp-e": Entry(MDPE, "known P, full information, adversarial", knows_transition=True),
-    "ngs-2010": Entry(NGS2010, "known P, bandit, reachable states", knows_transition=True),
-    "exp3-ix": Entry(Exp3IX, "unknown P, bandit, no guarantee"),
-    "uniform": Entry(Uniform, "naive", has_horizon=False),
+LEARNERS: dict[str, Maker] = {
+    "uob-reps": Maker(UOBREPS, "unknown P, bandit, adversarial"),
+    "uob-reps-l1": Maker(UOBREPSL1, "unknown P, bandit, adversarial"),
+    "uob-reps-l1-printed": Maker(UOBREPSL1Printed, "unknown P, bandit, adversarial"),
+    "o-reps": Maker(OREPS, "known P, full information, adversarial", knows_transition=True),
+    "o-reps-bandit": Maker(OREPSBandit, "known P, bandit, adversarial", knows_transition=True),
+    "uc-o-reps": Maker(UCOREPS, "unknown P, full information, adversarial"),
+    "uc-o-reps-box": Maker(UCOREPSBox, "unknown P, full information, adversarial"),
+    "bandit-uc-o-reps": Maker(BanditUCOREPS, "unknown P, bandit, reachable states"),
+    "bandit-uc-o-reps-floor": Maker(FlooredBanditUCOREPS, "unknown P, bandit, reachable states"),
+    "bandit-uc-o-reps-shifted": Maker(ShiftedBanditUCOREPS, "unknown P, bandit, adversarial"),
+    "fpop": Maker(FPOP, "unknown P, full information, oblivious"),
+    "fpl": Maker(FPL, "known P, full information, oblivious", knows_transition=True),
+    "ucbvi-ch": Maker(UCBVICH, "unknown P, bandit, stochastic"),
+    "ucbvi-bf": Maker(UCBVIBF, "unknown P, bandit, stochastic"),
+    "q-learning-h": Maker(QLearningH, "unknown P, bandit, stochastic"),
+    "q-learning-b": Maker(QLearningB, "unknown P, bandit, stochastic"),
+    "ucrl2": Maker(UCRL2, "unknown P, bandit, stochastic", has_horizon=False),
+    "ucrl2-window": Maker(SlidingWindowUCRL2, "unknown P, bandit, drifting", has_horizon=False),
+    "mdp-e": Maker(MDPE, "known P, full information, adversarial", knows_transition=True),
+    "ngs-2010": Maker(NGS2010, "known P, bandit, reachable states", knows_transition=True),
+    "exp3-ix": Maker(Exp3IX, "unknown P, bandit, no guarantee"),
+    "uniform": Maker(Uniform, "naive", has_horizon=False),
 }

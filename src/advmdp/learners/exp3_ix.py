@@ -8,11 +8,12 @@ import numpy as np
 
 from advmdp.kernels.learners.hedge import Exp3IXState
 from advmdp.layout import Layout
+from advmdp.learners.base import HasHorizon
 from advmdp.learners.compiled import BanditLearner
 from advmdp.learners.tuning import checked_horizon, checked_rate
 
 
-class Exp3IX(BanditLearner):
+class Exp3IX(BanditLearner, HasHorizon):
     """Bandit feedback, unknown transition; a naive baseline without a guarantee.
 
     Every state runs its own EXP3-IX over the actions.  When episode t visits x = x_k and plays

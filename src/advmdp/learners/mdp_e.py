@@ -9,12 +9,13 @@ import numpy as np
 
 from advmdp.kernels.learners.hedge import MDPEState
 from advmdp.layout import Layout
+from advmdp.learners.base import HasHorizon
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.tuning import checked_horizon, checked_rate
 from advmdp.steps.confidence import KnownTransition
 
 
-class MDPE(FullInformationLearner):
+class MDPE(FullInformationLearner, HasHorizon):
     """Adversarial losses, full information, known transition; regret of order L^2 sqrt(T).
 
     Every state runs Hedge over its actions, and the loss of an action is its Q-value.  After

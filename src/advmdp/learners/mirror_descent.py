@@ -25,6 +25,7 @@ from advmdp.kernels.sets.interface import learns_from_counts, mean_width
 from advmdp.kernels.steps.interface import RESIDUAL, certificate_of, solve_step
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import (
+    Auditable,
     CompiledLoop,
     EstimatesLosses,
     HasEpochs,
@@ -43,7 +44,7 @@ from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
 
 
 class MirrorDescent(
-    CompiledLearner, HasHorizon, HasEpochs, HasEpochStarts, HasWidth, EstimatesLosses
+    CompiledLearner, HasHorizon, HasEpochs, HasEpochStarts, HasWidth, EstimatesLosses, Auditable
 ):
     """An occupancy measure moved by regularised steps over a set of transitions.
 

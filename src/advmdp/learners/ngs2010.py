@@ -11,12 +11,13 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.hedge import NGSState
 from advmdp.kernels.model.flow import best_response
 from advmdp.layout import Floats, Layout
+from advmdp.learners.base import HasHorizon
 from advmdp.learners.compiled import BanditLearner
 from advmdp.learners.tuning import checked_horizon, checked_rate
 from advmdp.steps.confidence import KnownTransition
 
 
-class NGS2010(BanditLearner):
+class NGS2010(BanditLearner, HasHorizon):
     """Adversarial losses, bandit feedback, known transition in which no state can be avoided.
 
     MDP-E on estimated losses.  With q_t = q^{P, pi_t}, which is known, after episode t

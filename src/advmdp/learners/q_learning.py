@@ -9,11 +9,12 @@ import numpy as np
 
 from advmdp.kernels.learners.q_learning import QLearningState, Rates
 from advmdp.layout import Layout
+from advmdp.learners.base import HasHorizon
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate
 
 
-class _QLearning(OptimisticLearner):
+class _QLearning(OptimisticLearner, HasHorizon):
     """What both bonuses share: parameters, first state, and what can be looked at."""
 
     def __init__(self, layout: Layout, n_episodes: int, delta: float) -> None:

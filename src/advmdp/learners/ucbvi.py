@@ -10,11 +10,12 @@ import numpy as np
 from advmdp.kernels.learners.ucbvi import Bonus, UCBVIState, plan
 from advmdp.kernels.model.empirical import Model
 from advmdp.layout import Layout
+from advmdp.learners.base import HasHorizon
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate
 
 
-class _UCBVI(OptimisticLearner):
+class _UCBVI(OptimisticLearner, HasHorizon):
     """What both bonuses share: parameters, first state, and what can be looked at."""
 
     def __init__(self, layout: Layout, n_episodes: int, delta: float, bonus_scale: float) -> None:

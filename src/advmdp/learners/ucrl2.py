@@ -6,6 +6,7 @@ import numpy as np
 
 from advmdp.kernels.learners.ucrl2 import EPISODES, EPOCH, UCRL2State, Widths, Window
 from advmdp.layout import Layout, Table
+from advmdp.learners.base import CountsEpisodes, HasEpochs
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
 from advmdp.learners.tuning import checked_delta, checked_rate
 from advmdp.learners.ucbvi import empty_model
@@ -13,7 +14,7 @@ from advmdp.number_checks import whole_number
 from advmdp.steps.workspace import free_balls, new_reach
 
 
-class UCRL2(OptimisticLearner):
+class UCRL2(OptimisticLearner, CountsEpisodes, HasEpochs):
     """Stochastic losses, bandit feedback, unknown transition; optimism over confidence sets.
 
     When an epoch starts, after n episodes, with t = L n + 1 and N the visits so far,

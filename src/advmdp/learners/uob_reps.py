@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from advmdp.kernels.learners.mirror_descent import PRINTED, UPPER
 from advmdp.layout import Layout
-from advmdp.learners.base import Auditable
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_delta,
@@ -19,7 +18,7 @@ from advmdp.learners.tuning import (
 from advmdp.steps.confidence import AnyTransition, ConfidenceSet, L1Set
 
 
-class UOBREPS(MirrorDescent, Auditable):
+class UOBREPS(MirrorDescent):
     """Adversarial losses, bandit feedback, unknown transition; regret of order sqrt(T).
 
     Keeps an occupancy measure q and plays its policy.  After episode t, with u_t the upper
