@@ -32,7 +32,7 @@ def seed_sequence(seed: Any) -> np.random.SeedSequence:
     if isinstance(seed, np.random.SeedSequence):
         return seed
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-        raise InvalidInput(f"seed: {seed!r} is not a whole number of at least 0")
+        raise InvalidInput(f"{seed!r} is not a whole number of at least 0", field="seed")
     return np.random.SeedSequence(int(seed))
 
 

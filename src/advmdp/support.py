@@ -16,7 +16,7 @@ MAX_ENTRIES = 2**31  # flat indices are stored as 32-bit numbers
 def whole_number(value: Any, name: str, least: int = 1) -> int:
     """``value`` as an int of at least ``least``."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InvalidInput(f"{name}: {value!r} is not a whole number of at least {least}")
+        raise InvalidInput(f"{value!r} is not a whole number of at least {least}", field=name)
     return int(value)
 
 
@@ -24,8 +24,9 @@ def checked_sizes(layer_sizes: Sequence[int]) -> tuple[int, ...]:
     sizes = tuple(whole_number(n, f"layer_sizes[{k}]") for k, n in enumerate(layer_sizes))
     if len(sizes) < 2 or sizes[0] != 1 or sizes[-1] != 1:
         raise InvalidInput(
-            f"layer_sizes: {sizes} must have at least two layers and begin and end with 1 "
-            "(add a start or an end state)"
+            f"{sizes} must have at least two layers and begin and end with 1 "
+            "(add a start or an end state)",
+            field="layer_sizes",
         )
     return sizes
 
@@ -33,7 +34,7 @@ def checked_sizes(layer_sizes: Sequence[int]) -> tuple[int, ...]:
 def refuse_too_many(n_entries: int) -> None:
     if n_entries >= MAX_ENTRIES:
         raise InvalidInput(
-            f"layer_sizes: {n_entries} triples are too many; declare a sparse support"
+            f"{n_entries} triples are too many; declare a sparse support", field="layer_sizes"
         )
 
 

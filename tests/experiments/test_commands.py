@@ -176,7 +176,7 @@ def test_nothing_stands_beside_a_file(given, told, tmp_path, monkeypatch, capsys
 
 def test_a_run_that_fails_is_noted_and_tried_again(tmp_path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
     from advmdp.errors import UncertifiedStep
-    from advmdp.experiments import engines
+    from advmdp.experiments.engines import inline
 
     def broken(*given: object, **named: object) -> None:
         raise UncertifiedStep("episode 3: no certified projection")
@@ -184,7 +184,7 @@ def test_a_run_that_fails_is_noted_and_tried_again(tmp_path, monkeypatch, capsys
     store = tmp_path / "store"
     arguments = ["run", "--episodes", "300", "--store", str(store), "--quiet"]
     with monkeypatch.context() as patched:
-        patched.setattr(engines, "execute", broken)
+        patched.setattr(inline, "play_run", broken)
         assert main(arguments) == 1
     assert "failed: uob-reps_" in capsys.readouterr().err
     row = Store(store).runs().row(0, named=True)

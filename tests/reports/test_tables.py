@@ -9,12 +9,12 @@ import pytest
 from rich.console import Console
 
 import advmdp as am
+from advmdp.cli.terminal.tables import paired_table, rate_table, summary_table
 from advmdp.errors import InvalidInput
 from advmdp.reports.collect import Played, collect
 from advmdp.reports.rates import families_of
 from advmdp.reports.sheets import certificate_sheet, overview_sheet
 from advmdp.reports.summary import cells_of
-from advmdp.reports.tables import paired_table, rate_table, summary_table
 from tests.reports.frames import made_up_results
 
 CELLS = cells_of(made_up_results(own=0.0, common=0.0, n_episodes=(100, 10_000)))

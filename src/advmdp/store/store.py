@@ -92,7 +92,7 @@ class Store:
             log.warning("%s; it is played again, the damaged one is kept in %s", problem, aside)
             return False
         if manifest["hash"] != identity.hash:
-            raise InvalidInput(f"store: {folder} holds another spec; use another store")
+            raise InvalidInput(f"{folder} holds another spec; use another store", field="store")
         return True
 
     def begin(self, identity: Identity, claim: Claim) -> None:
@@ -129,8 +129,9 @@ class Store:
             shutil.rmtree(partial, ignore_errors=True)
             if not target.exists():  # otherwise somebody was faster, with the same bytes
                 raise StorageFailure(
-                    f"store: {identity.run} cannot be written ({problem.strerror or problem}); "
-                    "make room and run the same command again: nothing finished is lost"
+                    f"{identity.run} cannot be written ({problem.strerror or problem}); "
+                    "make room and run the same command again: nothing finished is lost",
+                    field="store",
                 ) from None
         settle_folder(target.parent)
         self.drop(claim)

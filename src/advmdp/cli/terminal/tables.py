@@ -1,4 +1,4 @@
-"""Sheets on a terminal."""
+"""The sheets of a report as tables on a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def summary_table(cell: Cell) -> Table:
 
 
 def reward_table(cell: Cell) -> Table | None:
-    """What the learners of a cell earned; None where nothing is told in rewards."""
+    """The rewards of the learners of a cell; None where it is reported in losses."""
     sheet = reward_sheet(cell)
     return as_table(sheet, cell.name) if sheet else None
 
@@ -39,7 +39,7 @@ def rate_table(family: Family) -> Table:
 
 
 def as_table(sheet: Sheet, heading: str = "") -> Table:
-    """A sheet in the look of the other tables of the package."""
+    """A sheet in the style of the package's other tables."""
     title = f"{sheet.title}: {heading}" if heading else sheet.title
     table = Table(
         title=Text(title),
@@ -51,8 +51,8 @@ def as_table(sheet: Sheet, heading: str = "") -> Table:
     )
     for i, column in enumerate(sheet.columns):
         number = any(row.entries[i].value is not None for row in sheet.rows)
-        heading = column.replace(" (", "\n(")  # a unit goes below what it belongs to
+        heading = column.replace(" (", "\n(")  # a unit goes on a line of its own
         table.add_column(heading, justify="right" if number else "left", no_wrap=number)
     for row in sheet.rows:
-        table.add_row(*(Text(entry.text) for entry in row.entries))  # a label is no markup
+        table.add_row(*(Text(entry.text) for entry in row.entries))  # not parsed as markup
     return table

@@ -1,4 +1,4 @@
-"""Runs of a store on a screen: a list of all, a page for one."""
+"""The runs of a store on a terminal: a line for each, or a page for one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rich.table import Table
 
 from advmdp.reports.units import Units
 
-SHOWN = 12  # checkpoints of a curve on the page of a run
+SHOWN = 12  # points of a curve on the page of a run
 IN_LOSSES = ("regret", "expected_loss", "realised_loss", "best_loss")
 IN_REWARDS = ("reward_regret", "expected_reward", "realised_reward", "best_reward")
 
 
 def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
     """A line per run, aligned: plain text, since a store may hold many thousands."""
-    in_units = frame["reward_unit"].is_not_null().any()  # losses go without saying
+    in_units = frame["reward_unit"].is_not_null().any()  # losses need no unit
     cells = [("run", "status", "regret", "in", "episodes/s", "learner's parameters")]
     for row in frame.iter_rows(named=True):
         in_rewards = row["reward_unit"] is not None
