@@ -105,6 +105,8 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
         (["compare", "uniform", "--set", "losses.noisy=no"], "losses.noisy: 'no' is neither true"),
         (["run", "--spec", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["sweep", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (["sweep", "store"], "store: cannot be read"),  # a file, and no word of --store
+        (["run", "--spec", "seed"], "seed: cannot be read"),
         (["compare", "uniform", "--engine", "cloud"], "--engine: there is no 'cloud'"),
         (["compare", "uniform", "--episodes", "1,x"], "--episodes: '1,x' is not a list"),
         (

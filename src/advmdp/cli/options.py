@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from advmdp.errors import AdvMDPError, InvalidInput
+from advmdp.experiments.engines.registry import DEFAULT_ENGINE as DEFAULT_ENGINE
 from advmdp.experiments.engines.registry import engine_names
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes; 130 is what shells expect after Ctrl-C

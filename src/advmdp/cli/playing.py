@@ -71,7 +71,7 @@ def compare(
     rewards: opt.RewardsOption = None,
     sets: opt.SetOption = None,
     store: opt.StoreOption = opt.DEFAULT_STORE,
-    engine: opt.EngineOption = "local",
+    engine: opt.EngineOption = opt.DEFAULT_ENGINE,
     workers: opt.WorkersOption = None,
     address: opt.AddressOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,
@@ -93,7 +93,7 @@ def compare(
 def sweep(
     file: Annotated[Path, typer.Argument(help="A sweep in a .toml file; lists multiply.")],
     store: opt.StoreOption = opt.DEFAULT_STORE,
-    engine: opt.EngineOption = "local",
+    engine: opt.EngineOption = opt.DEFAULT_ENGINE,
     workers: opt.WorkersOption = None,
     address: opt.AddressOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,

@@ -23,7 +23,7 @@ def verify(
         list[str] | None, typer.Option(help="Only this claim; may be repeated.")
     ] = None,
     store: opt.StoreOption = Path("results/verify"),
-    engine: opt.EngineOption = "local",
+    engine: opt.EngineOption = opt.DEFAULT_ENGINE,
     workers: opt.WorkersOption = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where the page goes; JSON is put beside it.")

@@ -38,6 +38,7 @@ from advmdp.store.outcome import Outcome, outcome_of
 
 MOST_RUNS = 10_000  # in a batch; every run that is claimed holds a file open
 SPARE_FILES = 200
+REPORT_SECONDS = 0.5  # between reports, each of which is about all runs of a wave
 KIND = "checkpoint of a batch"
 log = logging.getLogger(__name__)
 
@@ -109,7 +110,7 @@ class CudaEngine(Engine):
         self, batch: list[PreparedRun], on_progress: OnProgress
     ) -> tuple[list[Run | None], list[int]]:
         """The runs (None: a step could not be certified), and where each was resumed."""
-        file = self._checkpoint(batch)
+        file = batch_checkpoint(self.store, [run.spec for run in batch])
         saved = _read(file)
         reporter = _Reporter(batch, saved, on_progress)
 
@@ -139,17 +140,18 @@ class CudaEngine(Engine):
         file.unlink(missing_ok=True)
         return runs, reporter.resumed_at
 
-    def _checkpoint(self, batch: list[PreparedRun]) -> Path:
-        """The file of a batch of exactly these runs, in this order."""
-        names = hashlib.sha256("\n".join(run.spec.hash for run in batch).encode()).hexdigest()
-        return self.store / "work" / f".batch-{names[:16]}.bin"
+
+def batch_checkpoint(store: Path, specs: Sequence[RunSpec]) -> Path:
+    """The file of a batch of exactly these runs, in this order."""
+    names = hashlib.sha256("\n".join(spec.hash for spec in specs).encode()).hexdigest()
+    return store / "work" / f".batch-{names[:16]}.bin"
 
 
 class _Reporter:
     """Reports the progress of a batch as that of its runs.
 
-    A batch is played in waves, and the runs of a wave go in step: of the totals of a batch, all
-    episodes belong to finished waves and, in equal shares, to the runs of the current one.
+    A batch is played in waves, and the runs of a wave go in step: the episodes of a batch are those
+    of the finished waves and, in equal shares, those of the runs in the current wave.
     """
 
     def __init__(
@@ -161,24 +163,28 @@ class _Reporter:
         self._ids = [run.spec.id for run in batch]
         self._n_episodes, self._on_progress = batch[0].spec.n_episodes, on_progress
         self._begin = self._end = 0  # of the current wave
+        self._due = 0.0
         self.resumed_at = [0] * len(batch)
         if saved is not None and {"wave", "episodes", "per_wave"} <= saved.keys():
             self._begin = int(saved["wave"])
             self._end = min(self._begin + int(saved["per_wave"]), len(batch))
             self.resumed_at[: self._begin] = [self._n_episodes] * self._begin
-            n_runs = self._end - self._begin
-            self.resumed_at[self._begin : self._end] = [int(saved["episodes"])] * n_runs
+            in_wave = [int(saved["episodes"])] * (self._end - self._begin)
+            self.resumed_at[self._begin : self._end] = in_wave
 
     def __call__(self, progress: BatchProgress) -> None:
         if progress.runs != self._end:
             self._begin, self._end = self._end, progress.runs
         n_runs = self._end - self._begin
         played = (progress.episodes - self._begin * self._n_episodes) // n_runs
+        now = time.perf_counter()
+        if now < self._due and played < self._n_episodes:
+            return
+        self._due = now + REPORT_SECONDS
         rate = progress.episodes_per_second / n_runs
         for i in range(self._begin, self._end):
-            self._on_progress(
-                self._ids[i], RunProgress(played, rate, resumed_at=self.resumed_at[i])
-            )
+            report = RunProgress(played, rate, resumed_at=self.resumed_at[i])
+            self._on_progress(self._ids[i], report)
 
 
 def _batch_key(run: PreparedRun) -> Hashable:

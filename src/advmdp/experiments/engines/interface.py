@@ -79,7 +79,7 @@ class Engine(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Ask all runs to write a checkpoint and end; ``poll`` returns each of them."""
+        """Ask all runs to end, resumable from a checkpoint; ``poll`` returns each of them."""
 
     @abstractmethod
     def close(self) -> None:
