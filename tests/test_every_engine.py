@@ -48,7 +48,7 @@ def test_every_engine_has_a_trial() -> None:
 
 def test_progress_adds_up(report: dict[str, Any]) -> None:
     """To the number of runs and to the episodes of each; nothing is reported twice."""
-    whole, lengths = report["whole"], report["runs"]
+    whole, lengths = observed(report, "whole"), report["runs"]
     assert (whole["n_runs"], whole["n_unfinished"]) == (len(lengths), len(lengths))
     assert whole["summary"]["n_played"] == len(lengths)
     assert whole["n_started"] == dict.fromkeys(lengths, 1)
@@ -59,7 +59,7 @@ def test_progress_adds_up(report: dict[str, Any]) -> None:
 
 
 def test_an_interrupt_leaves_finished_runs_and_the_rest_resumable(report: dict[str, Any]) -> None:
-    stopped, short = report["stopped"], set(report["runs"]) - set(report["long"])
+    stopped, short = observed(report, "stopped"), set(report["runs"]) - set(report["long"])
     assert stopped["under_way"], "nothing was under way"
     assert stopped["summary"]["interrupted"]
     assert not stopped["summary"]["failures"]
@@ -72,7 +72,7 @@ def test_an_interrupt_leaves_finished_runs_and_the_rest_resumable(report: dict[s
 
 def test_a_lost_worker_costs_only_the_runs_under_way(report: dict[str, Any]) -> None:
     """Those alone are submitted again, and end with the same bytes; Ray resubmits them itself."""
-    lost = report["lost"]
+    lost = observed(report, "lost")
     assert lost["under_way"], "nothing was under way"
     assert set(lost["lost_runs"]) <= set(lost["under_way"])
     submitted = {run: 1 + lost["lost_runs"].count(run) for run in report["runs"]}
@@ -82,7 +82,7 @@ def test_a_lost_worker_costs_only_the_runs_under_way(report: dict[str, Any]) -> 
 
 
 def test_a_full_disk_is_one_line_and_nothing_is_lost(report: dict[str, Any]) -> None:
-    full, short = report["full_disk"], set(report["runs"]) - set(report["long"])
+    full, short = observed(report, "full_disk"), set(report["runs"]) - set(report["long"])
     assert "cannot be written (No such file or directory)" in full["message"]
     assert "\n" not in full["message"]
     assert set(full["finished"]) == short
@@ -90,11 +90,18 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(report: dict[str, Any]) -> 
 
 
 def test_a_run_that_cannot_be_built_fails_alone(report: dict[str, Any]) -> None:
-    bad = report["unbuildable"]
+    bad = observed(report, "unbuildable")
     assert list(bad["summary"]["failures"]) == [bad["bad"]]
     assert bad["summary"]["failures"][bad["bad"]].startswith("learner.delta: 2.0 is not")
     assert bad["summary"]["n_played"] == 3
     assert len(bad["finished"]) == 3
+
+
+def observed(report: dict[str, Any], name: str) -> dict[str, Any]:
+    """What was observed of a property; where the driver failed, its traceback fails the test."""
+    found: dict[str, Any] = report[name]
+    assert "error" not in found, found["error"]
+    return found
 
 
 def assert_completed(again: dict[str, Any], report: dict[str, Any], n_found: int) -> None:

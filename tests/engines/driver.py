@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -85,15 +86,12 @@ class Driver:
     def report(self) -> dict[str, Any]:
         """Every property that ``tests/test_every_engine.py`` asserts."""
         self._make.require()
+        properties = (self.whole, self.stopped, self.lost, self.full_disk, self.unbuildable)
         with self._trial.session():
             return {
                 "runs": {spec.id: spec.n_episodes for spec in self._specs},
                 "long": [spec.id for spec in self._long],
-                "whole": self.whole(),
-                "stopped": self.stopped(),
-                "lost": self.lost(),
-                "full_disk": self.full_disk(),
-                "unbuildable": self.unbuildable(),
+                **{play.__name__: _observed(play) for play in properties},
             }
 
     def whole(self) -> dict[str, Any]:
@@ -166,6 +164,14 @@ class Driver:
         summary = self._play(store, Recorder())
         left = [path.name for path in (store.path / "work").iterdir()]
         return {"summary": vars(summary), "curves": curves(store), "left": left}
+
+
+def _observed(play: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What was observed, or the traceback of what should not have been raised."""
+    try:
+        return play()
+    except Exception:
+        return {"error": traceback.format_exc()}
 
 
 def curves(store: Store) -> dict[str, str]:
