@@ -46,34 +46,24 @@ SPEC_VERSION, DECLARED_VERSION = 1, 2
 
 
 class RunSpec(FrozenModel):
-    """Everything that determines the numbers of a run, and the units they are reported in.
-
-    Parameters
-    ----------
-    learner, mdp, losses
-        Names of the catalogue, or tables with a ``name`` and parameters.
-    n_episodes
-        T, the length of the run.
-    seed, replicate
-        Fix the world (the MDP, the losses and all random numbers): runs that differ in the learner
-        alone meet the same one.
-    checkpoints
-        The evaluation points of the curves: a number per decade or a list of episodes.
-    rewards
-        The range ``low``, ``high`` and the ``unit`` of the rewards that the losses stand for; all
-        reports of the run are then in rewards.  An MDP that knows its rewards sets it by itself.
-        It is part of the hash, because a store never rewrites a run: the same run reported in
-        losses, or in other units, is another run.
-    """
+    """Everything that determines the numbers of a run, and the units they are reported in."""
 
     learner: LearnerSpec
+    """A name of the catalogue, or a table with a ``name`` and parameters; so are the next two."""
     mdp: MDPSpec
     losses: LossesSpec
     n_episodes: Annotated[int, Field(ge=1, lt=MAX_EPISODES, strict=True)]
+    """T, the length of the run."""
     seed: Count = 0
+    """With ``replicate``, fixes the world (the MDP, the losses and all random numbers): runs that
+    differ in the learner alone meet the same one."""
     replicate: Count = 0
     checkpoints: EvaluationPoints = 12
+    """The evaluation points of the curves: a number per decade, or a list of episodes."""
     rewards: Annotated[RewardsSpec | None, Field(validate_default=True)] = None
+    """The rewards that the losses stand for; all reports of the run are then in rewards.  An MDP
+    that knows its rewards sets it by itself.  It is part of the hash, because a store never
+    rewrites a run: the same run reported in losses, or in other units, is another run."""
 
     @field_validator("rewards")
     @classmethod
