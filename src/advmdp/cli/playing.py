@@ -53,8 +53,8 @@ def run(
     else:
         parts = opt.world_parts(mdp, layers, actions, losses, sets)
         parts["learner"]["name"] = learner
-        told = {"rewards": opt.rewards_of(rewards)}
-        one = RunSpec(**parts, n_episodes=episodes, seed=seed, **told)  # type: ignore[arg-type]
+        common: dict[str, Any] = {"seed": seed, "rewards": opt.rewards_of(rewards)}
+        one = RunSpec(**parts, n_episodes=episodes, **common)  # type: ignore[arg-type]
     options = _engine_options(save_seconds=save_seconds, save_episodes=save_episodes)
     _play([one], store, lambda path: InlineEngine(path, options), quiet, as_json, spec)
 
