@@ -94,6 +94,7 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
         (["run", "--layers", "1,x"], "--layers: '1,x' is not a list"),
         (["run", "--layers", ""], "--layers: '' is not a list"),
         (["compare", "uniform", "--layers", ""], "--layers: '' is not a list"),
+        (["compare", "uniform", "--layers", "2,1", "--workers", "1"], "--layers: (2, 1) must have"),
         (["run", "--mdp", "deep-sea"], "mdp.depth: 'deep-sea' needs it"),
         (["run", "--episodes", "0"], "--episodes: 0"),
         (["run", "--seed", "9223372036854775808"], "--seed: 9223372036854775808: input should be"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -173,9 +174,12 @@ def test_interrupted_and_resumed(tmp_path: Path) -> None:
     text = sweep_text(n_episodes=400_000, replicates=1)
     file.write_text(text)
     slow = ["sweep", file, "--store", path, "--workers", 2]  # no checkpoint but the last
-    process = command(*slow)
-    assert _until(lambda: len(list(path.glob("work/*/manifest.json"))) == 2)
-    time.sleep(1.5)
+    process = command(*slow, "--json")
+    assert process.stdout is not None
+    for line in process.stdout:  # as soon as a run is under way
+        event = json.loads(line)
+        if event["event"] == "progress" and event["episodes"] > 1:
+            break
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes at once
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
