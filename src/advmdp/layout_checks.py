@@ -19,8 +19,9 @@ def checked_sizes(layer_sizes: Sequence[int]) -> tuple[int, ...]:
     sizes = tuple(whole_number(n, f"layer_sizes[{k}]") for k, n in enumerate(layer_sizes))
     if len(sizes) < 2 or sizes[0] != 1 or sizes[-1] != 1:
         raise InvalidInput(
-            f"layer_sizes: {sizes} must have at least two layers and begin and end with 1 "
-            "(add a start or an end state)"
+            f"{sizes} must have at least two layers and begin and end with 1 "
+            "(add a start or an end state)",
+            field="layer_sizes",
         )
     return sizes
 
@@ -29,7 +30,7 @@ def refuse_too_many(n_entries: int) -> None:
     """Reject layouts whose flat indices do not fit into 32 bits."""
     if n_entries >= MAX_ENTRIES:
         raise InvalidInput(
-            f"layer_sizes: {n_entries} triples are too many; declare a sparse support"
+            f"{n_entries} triples are too many; declare a sparse support", field="layer_sizes"
         )
 
 

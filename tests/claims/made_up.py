@@ -10,8 +10,7 @@ import polars as pl
 
 from advmdp.claims.designs import Design, all_specs
 from advmdp.claims.lab import Lab
-from advmdp.experiments.engines import InlineEngine
-from advmdp.experiments.execute import Saving
+from advmdp.experiments.engines.inline import InlineEngine
 from advmdp.experiments.runner import run_all
 from advmdp.experiments.spec import RunSpec
 
@@ -64,5 +63,5 @@ class InlineLab(Lab):
     workers: int = 1
 
     def prepare(self, specs: Sequence[RunSpec]) -> None:
-        summary = run_all(specs, self.store, InlineEngine(self.store.path, Saving()))
+        summary = run_all(specs, self.store, InlineEngine(self.store.path))
         assert summary.complete, summary.failures

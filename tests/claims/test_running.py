@@ -24,9 +24,9 @@ from advmdp.claims.designs import Effort, Gaps, all_specs
 from advmdp.claims.lab import Lab
 from advmdp.claims.verify import verify
 from advmdp.cli import main, verifying
-from advmdp.experiments import batches
-from advmdp.experiments.engines import Ended, InlineEngine
-from advmdp.experiments.execute import Saving
+from advmdp.experiments.engines import batch_selection
+from advmdp.experiments.engines.inline import InlineEngine
+from advmdp.experiments.engines.results import RunResult
 from advmdp.experiments.spec import RunSpec
 from advmdp.store import Store
 from tests.claims.test_verify import finding
@@ -92,7 +92,7 @@ class Recorder(InlineEngine):
     """Plays here, and remembers what it was given."""
 
     def __init__(self, store: Path, given: list[RunSpec], cut_after: int | None = None) -> None:
-        super().__init__(store, Saving())
+        super().__init__(store)
         self._given, self._cut_after = given, cut_after
 
     def submit(self, spec: RunSpec) -> None:
@@ -118,7 +118,7 @@ def test_the_longest_runs_go_first_and_none_is_played_twice(tmp_path: Path) -> N
 
 
 def test_many_runs_of_a_kind_go_to_the_card(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(batches, "FEWEST_RUNS", 3)
+    monkeypatch.setattr(batch_selection, "FEWEST_RUNS", 3)
     many = [one_run(n_episodes=20, replicate=i) for i in range(6)]
     few = [one_run(n_episodes=30, replicate=i) for i in range(5)]
     on_card: list[RunSpec] = []
@@ -134,9 +134,9 @@ def test_many_runs_of_a_kind_go_to_the_card(tmp_path: Path, monkeypatch) -> None
 ON_A_CARD = """
 from advmdp.claims import exploration_spread
 from advmdp.cli import main
-from advmdp.experiments import batches
+from advmdp.experiments.engines import batch_selection
 exploration_spread.QUICK = exploration_spread.Effort(6, 3, 1)
-batches.FEWEST_RUNS = 6  # with and without gamma: one batch; the others are too few
+batch_selection.FEWEST_RUNS = 6  # with and without gamma: one batch; the others are too few
 command = "verify --claim exploration-spread --store store --workers 1 --engine cuda"
 raise SystemExit(main(command.split()))
 """
@@ -291,7 +291,7 @@ def test_a_run_that_fails_costs_its_own_claims_only(tmp_path: Path) -> None:
     class Refusing(InlineEngine):
         def poll(self, on_progress):  # type: ignore[no-untyped-def]
             if self._waiting and self._waiting[-1].n_episodes == 30:
-                return [Ended(self._waiting.pop(), reason="refused")]
+                return [RunResult(self._waiting.pop(), failure="refused")]
             return super().poll(on_progress)
 
     good, bad = [one_run(n_episodes=20)], [one_run(n_episodes=30)]
@@ -301,7 +301,7 @@ def test_a_run_that_fails_costs_its_own_claims_only(tmp_path: Path) -> None:
 
     said: list[str] = []
     store = Store(tmp_path / "s", create=True)
-    lab = Lab(store, say=said.append, engine=lambda path: Refusing(path, Saving()))
+    lab = Lab(store, say=said.append, engine=lambda path: Refusing(path))
     found = verify(lab, claims={"good": claim(good), "bad": claim(bad)})
     assert (list(found), found["good"].runs) == (["good"], [1])
     assert f"bad: not measured: verify: {bad[0].id} could not be played: refused" in said

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from advmdp.experiments.engines import InlineEngine
-from advmdp.experiments.execute import Saving
+from advmdp.experiments.engines.inline import InlineEngine
 from advmdp.experiments.runner import Summary, run_all
 from advmdp.experiments.spec import RunSpec
 from advmdp.experiments.sweep import SweepSpec
@@ -45,9 +44,9 @@ def one_run(**changes: Any) -> RunSpec:
     return RunSpec(**(fields | changes))
 
 
-def play_here(store: Store, runs: list[RunSpec], saving: Saving = Saving()) -> Summary:  # noqa: B008
+def play_here(store: Store, runs: list[RunSpec]) -> Summary:
     """All runs, one after the other, in this process."""
-    return run_all(runs, store, InlineEngine(store.path, saving))
+    return run_all(runs, store, InlineEngine(store.path))
 
 
 def curve_bytes(store: Store) -> dict[str, bytes]:

@@ -94,6 +94,7 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
         (["run", "--layers", "1,x"], "--layers: '1,x' is not a list"),
         (["run", "--layers", ""], "--layers: '' is not a list"),
         (["compare", "uniform", "--layers", ""], "--layers: '' is not a list"),
+        (["compare", "uniform", "--layers", "2,1", "--workers", "1"], "--layers: (2, 1) must have"),
         (["run", "--mdp", "deep-sea"], "mdp.depth: 'deep-sea' needs it"),
         (["run", "--episodes", "0"], "--episodes: 0"),
         (["run", "--seed", "9223372036854775808"], "--seed: 9223372036854775808: input should be"),
@@ -105,6 +106,8 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
         (["compare", "uniform", "--set", "losses.noisy=no"], "losses.noisy: 'no' is neither true"),
         (["run", "--spec", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["sweep", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (["sweep", "store"], "store: cannot be read"),  # a file, and no word of --store
+        (["run", "--spec", "seed"], "seed: cannot be read"),
         (["compare", "uniform", "--engine", "cloud"], "--engine: there is no 'cloud'"),
         (["compare", "uniform", "--episodes", "1,x"], "--episodes: '1,x' is not a list"),
         (
@@ -176,7 +179,7 @@ def test_nothing_stands_beside_a_file(given, told, tmp_path, monkeypatch, capsys
 
 def test_a_run_that_fails_is_noted_and_tried_again(tmp_path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
     from advmdp.errors import UncertifiedStep
-    from advmdp.experiments import engines
+    from advmdp.experiments.engines import inline
 
     def broken(*given: object, **named: object) -> None:
         raise UncertifiedStep("episode 3: no certified projection")
@@ -184,7 +187,7 @@ def test_a_run_that_fails_is_noted_and_tried_again(tmp_path, monkeypatch, capsys
     store = tmp_path / "store"
     arguments = ["run", "--episodes", "300", "--store", str(store), "--quiet"]
     with monkeypatch.context() as patched:
-        patched.setattr(engines, "execute", broken)
+        patched.setattr(inline, "play_run", broken)
         assert main(arguments) == 1
     assert "failed: uob-reps_" in capsys.readouterr().err
     row = Store(store).runs().row(0, named=True)

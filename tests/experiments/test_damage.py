@@ -18,8 +18,10 @@ import pytest
 
 import advmdp as am
 from advmdp.cli import main
-from advmdp.experiments.engines import InlineEngine
-from advmdp.experiments.execute import Saving, Stopped, execute
+from advmdp.experiments.engines.inline import InlineEngine
+from advmdp.experiments.engines.interface import CheckpointSchedule
+from advmdp.experiments.engines.results import RunStopped
+from advmdp.experiments.engines.single_run import play_run
 from advmdp.experiments.runner import run_all
 from advmdp.store import Store
 from tests.experiments.sweeps import (
@@ -41,11 +43,11 @@ def _cut(store: Store, spec, after: int) -> Path:  # type: ignore[no-untyped-def
     assert claim is not None
     store.begin(identity, claim)
     looks = iter(range(after))
-    with pytest.raises(Stopped):
-        execute(
+    with pytest.raises(RunStopped):
+        play_run(
             spec,
             store.checkpoints(identity),
-            saving=Saving(seconds=0.0),  # at every look
+            schedule=CheckpointSchedule(seconds=0.0),  # at every look
             should_stop=lambda: next(looks, None) is None,
         )
     claim.release()
@@ -165,7 +167,7 @@ def test_no_room_for_a_result(tmp_path, monkeypatch) -> None:  # type: ignore[no
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
         with pytest.raises(am.errors.StorageFailure, match="nothing finished is lost"):
-            run_all([spec], store, InlineEngine(store.path, Saving()))
+            run_all([spec], store, InlineEngine(store.path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert list((store.path / "runs").iterdir()) == []
@@ -306,7 +308,7 @@ def test_a_run_that_cannot_begin_lets_the_others_write_checkpoints(
 ) -> None:
     first, second = one_run(), one_run(replicate=1)
     store = Store(tmp_path / "store", create=True)
-    engine = InlineEngine(store.path, Saving())
+    engine = InlineEngine(store.path)
     engine.capacity = 2
     original = getattr(Store, step)
 

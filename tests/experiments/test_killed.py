@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -10,8 +11,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from advmdp.experiments.engines import Ended, InlineEngine, LocalEngine
-from advmdp.experiments.execute import Saving
+from advmdp.experiments.engines.inline import InlineEngine
+from advmdp.experiments.engines.interface import EngineOptions
+from advmdp.experiments.engines.local import LocalEngine
+from advmdp.experiments.engines.results import RunResult
 from advmdp.experiments.runner import run_all
 from advmdp.store import Store
 from tests.experiments.sweeps import (
@@ -105,9 +108,9 @@ def test_a_death_ends_the_whole_pool_and_costs_only_the_runs_under_way(tmp_path:
     store = Store(tmp_path / "store", create=True)
     specs = [one_run(n_episodes=50_000_000, replicate=i) for i in range(4)]
     claims = [store.lock(spec.identity()) for spec in specs]
-    engine = LocalEngine(store.path, 2, Saving())
+    engine = LocalEngine(store.path, EngineOptions(workers=2))
     heard: set[str] = set()
-    ends: list[Ended] = []
+    ends: list[RunResult] = []
 
     def poll() -> None:
         ends.extend(engine.poll(lambda run, _: heard.add(run)))
@@ -129,7 +132,7 @@ def test_a_death_ends_the_whole_pool_and_costs_only_the_runs_under_way(tmp_path:
         engine.stop()
         assert _until(lambda: poll() or len(ends) == 2)
         assert {(end.spec.id, end.lost) for end in ends} == {
-            (run, False) for run in heard - under_way
+            (run, None) for run in heard - under_way
         }
     finally:
         engine.stop()
@@ -141,7 +144,7 @@ def test_a_death_ends_the_whole_pool_and_costs_only_the_runs_under_way(tmp_path:
 
 def test_a_pool_that_broke_a_moment_ago_takes_runs(tmp_path: Path) -> None:
     store, spec = Store(tmp_path / "store", create=True), one_run()
-    engine = LocalEngine(store.path, 1, Saving())
+    engine = LocalEngine(store.path, EngineOptions(workers=1))
     engine._pool.submit(os.kill, os.getpid(), 0).result()  # the worker has started
     (pid,) = engine._pool._processes
     os.kill(pid, signal.SIGKILL)
@@ -154,16 +157,16 @@ def test_a_death_after_ctrl_c_ends_the_sweep(tmp_path: Path) -> None:
     class Dying(InlineEngine):
         polls = 0
 
-        def poll(self, on_progress: object) -> list[Ended]:
+        def poll(self, on_progress: object) -> list[RunResult]:
             self.polls += 1
             assert self.polls < 5, "the sweep waits for a run that nobody plays"
             if not self._waiting:
                 return []
             signal.raise_signal(signal.SIGINT)
-            return [Ended(self._waiting.pop(), lost=True)]
+            return [RunResult(self._waiting.pop(), lost="its process died")]
 
     store = Store(tmp_path / "store", create=True)
-    assert run_all([one_run()], store, Dying(store.path, Saving())).interrupted
+    assert run_all([one_run()], store, Dying(store.path)).interrupted
 
 
 def test_interrupted_and_resumed(tmp_path: Path) -> None:
@@ -171,9 +174,12 @@ def test_interrupted_and_resumed(tmp_path: Path) -> None:
     text = sweep_text(n_episodes=400_000, replicates=1)
     file.write_text(text)
     slow = ["sweep", file, "--store", path, "--workers", 2]  # no checkpoint but the last
-    process = command(*slow)
-    assert _until(lambda: len(list(path.glob("work/*/manifest.json"))) == 2)
-    time.sleep(1.5)
+    process = command(*slow, "--json")
+    assert process.stdout is not None
+    for line in process.stdout:  # as soon as a run is under way
+        event = json.loads(line)
+        if event["event"] == "progress" and event["episodes"] > 1:
+            break
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes at once
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

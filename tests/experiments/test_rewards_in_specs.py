@@ -155,9 +155,9 @@ def test_worlds_that_gymnasium_does_not_have(change: dict[str, Any], message: st
 
 
 def test_without_gymnasium(monkeypatch: pytest.MonkeyPatch) -> None:
-    from advmdp.experiments import gymnasium_worlds
+    from advmdp.experiments import gymnasium_mdps
 
-    gymnasium_worlds._table.cache_clear()
+    gymnasium_mdps._table.cache_clear()
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     monkeypatch.delitem(sys.modules, "advmdp.gym", raising=False)
     with pytest.raises(am.MissingExtra, match=r"pip install 'advmdp\[gym\]'"):

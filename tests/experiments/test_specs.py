@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import advmdp as am
 from advmdp.experiments.build import build
-from advmdp.experiments.catalogue import LEARNERS, LOSSES, MDPS, Maker, check_parameters
+from advmdp.experiments.catalogue import LEARNERS, LOSSES, MDPS, Factory, check_parameters
 from advmdp.experiments.spec import RunSpec
 from advmdp.experiments.sweep import SweepSpec
 from tests.experiments.sweeps import one_run
@@ -26,6 +26,7 @@ MDP_EXAMPLES: dict[str, dict[str, Any]] = {
     "routing": {"width": 3, "depth": 2},
     "gymnasium": {"id": "FrozenLake-v1", "horizon": 3},
 }
+SPARSE = {"name": "random", "layer_sizes": "1,3,3,1", "n_actions": 2, "n_successors": 2}
 LOSS_EXAMPLES: dict[str, dict[str, Any]] = {"corrupted": {"n_corrupted": 3}}
 
 
@@ -97,10 +98,54 @@ def test_the_hash_is_of_the_content() -> None:
         == one_run(learner={"eta_scale": 2.0, "name": "uob-reps"}).hash
     )
     assert one_run(learner="uob-reps").hash == one_run(learner={"name": "uob-reps"}).hash
-    # The numbers of stored runs depend on these values: a change needs a new version.
-    sparse = one_run(mdp={"name": "deep-sea", "depth": 4})
-    assert sparse.hash == "cd406d5c6617b12f4c63c736eb30eed929a6716cd60d1ab57b14708b353979b2"
-    assert one_run().hash == "1bad7130b1263fd4df06f4c6b001cbaa0bbf84ec3bcfd86ad57a020965008aa0"
+
+
+@pytest.mark.parametrize(
+    ("change", "id_and_hash"),
+    [
+        ({}, "majority_T300_s0r0_1bad7130b1263fd4df06f4c6b001cbaa"),
+        (
+            {"mdp": {"name": "deep-sea", "depth": 4}},
+            "majority_T300_s0r0_cd406d5c6617b12f4c63c736eb30eed9",
+        ),
+        (
+            {"learner": {"name": "uob-reps", "eta_scale": 2, "preset": "practical"}},
+            "majority_T300_s0r0_e53d4dbce630b8932bd1fa95756ba4ce",
+        ),
+        (
+            {"losses": {"name": "stochastic", "means": "gap", "gap": 0.25, "seed": 3}},
+            "stochastic_T300_s0r0_0a0a0486a9071d1ac1885ce9775c4466",
+        ),
+        (
+            {
+                "mdp": {
+                    "name": "random",
+                    "layer_sizes": "1,3,3,1",
+                    "n_actions": 2,
+                    "n_successors": 2,
+                }
+            },
+            "majority_T300_s0r0_9ec70e35c5bd00b2b8ffffe308805fe1",
+        ),
+        (
+            {"checkpoints": [300, 1, 10], "seed": 7, "replicate": 5},
+            "majority_T300_s7r5_0e8d82bac1edf055c4a68c7f7dd3bfde",
+        ),
+        (
+            {"rewards": {"low": -1, "high": 2.5, "unit": "EUR"}},
+            "majority_T300_s0r0_75d3d87fd5f75233475e773800acae2b",
+        ),
+        (
+            {"mdp": {**MDP_EXAMPLES["gymnasium"], "name": "gymnasium"}},
+            "majority_T300_s0r0_4177842b7705439fb96e7089275c6c83",
+        ),
+    ],
+)
+def test_hashes_are_pinned(change: dict[str, Any], id_and_hash: str) -> None:
+    """Stored runs are found by their hashes: a change needs a new version of the spec."""
+    spec = one_run(**change)
+    assert f"{spec.id[:-10]}{spec.hash[:32]}".endswith(f"_{id_and_hash}")
+    assert spec.id.endswith(f"_{spec.hash[:10]}")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +219,7 @@ FOUR = {"name": "grid", "width": 2, "height": 2, "horizon": 3}
         ({"learner": {"name": "uob-reps", "eta": None}}, "learner.eta: None is not a number"),
         ({"learner": {"name": "uob-reps", "eta": [1, 2]}}, r"learner.eta: \[1, 2\] is not a num"),
         ({"learner": {"name": "uob-reps", "eta": ["a"]}}, r"learner.eta: \['a'\] is not a numb"),
-        ({"learner": {"name": "uob-reps", "preset": 3}}, "learner.preset: 3 is not a text"),
+        ({"learner": {"name": "uob-reps", "preset": 3}}, "learner.preset: 3 is not a string"),
         ({"learner": {"name": "fpop", "fresh": "no"}}, "learner.fresh: 'no' is neither true nor"),
         (
             {"learner": {"name": "ucrl2-window", "window": 2.5}},
@@ -190,7 +235,7 @@ FOUR = {"name": "grid", "width": 2, "height": 2, "horizon": 3}
         ),
         ({"losses": {"name": "majority", "noisy": "False"}}, "losses.noisy: 'False' is neither"),
         ({"losses": {"name": "majority", "seed": "x"}}, "losses.seed: 'x' is not a whole number"),
-        ({"losses": {"name": "stochastic", "means": 3}}, "losses.means: 3 is not a text"),
+        ({"losses": {"name": "stochastic", "means": 3}}, "losses.means: 3 is not a string"),
     ],
 )
 def test_values_of_the_wrong_kind(change: dict[str, Any], message: str) -> None:
@@ -203,12 +248,12 @@ def test_values_of_the_wrong_kind(change: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("what", "table"), [("learner", LEARNERS), ("mdp", MDPS), ("losses", LOSSES)]
 )
-def test_the_kind_of_every_parameter_is_known(what: str, table: dict[str, Maker]) -> None:
-    for name, maker in table.items():
+def test_the_kind_of_every_parameter_is_known(what: str, table: dict[str, Factory]) -> None:
+    for name, factory in table.items():
         good = MDP_EXAMPLES.get(name, LOSS_EXAMPLES.get(name, {}))
-        for key in maker.known:
+        for key in factory.known:
             with pytest.raises(am.InvalidInput, match=rf"{what}\.{key}: {{}} is "):
-                check_parameters(maker, name, {**good, key: {}}, what)
+                check_parameters(factory, name, {**good, key: {}}, what)
 
 
 def test_a_constructor_without_annotations_is_still_one_line(
@@ -217,7 +262,7 @@ def test_a_constructor_without_annotations_is_still_one_line(
     def made(layout, *, steps, fast=False):  # type: ignore[no-untyped-def]
         return range(steps)
 
-    monkeypatch.setitem(LEARNERS, "uniform", Maker(made))
+    monkeypatch.setitem(LEARNERS, "uniform", Factory(made))
     with pytest.raises(am.InvalidInput, match=r"learner: .* check the types of its parameters"):
         build(one_run(learner={"name": "uniform", "steps": "3"}))
     with pytest.raises(am.InvalidInput, match=r"learner.fast: 'no' is neither true nor false"):

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 import advmdp as am
+from advmdp.cli.terminal.tables import rate_table, rich_table, summary_table
 from advmdp.errors import InvalidInput
 from advmdp.reports.cells import cells_of
 from advmdp.reports.from_runs import LabelledRun, results_from_runs
@@ -21,7 +22,6 @@ from advmdp.reports.tables.cell_tables import (
     summary_table,
 )
 from advmdp.reports.tables.table_data import TableData
-from advmdp.reports.tables.terminal import rich_table
 from tests.reports.frames import made_up_results
 
 CELLS = cells_of(made_up_results(own=0.0, common=0.0, n_episodes=(100, 10_000)))

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
-from advmdp.experiments.engines import as_workers_should_start
-from advmdp.experiments.worker import leave_with_parent
+from advmdp.experiments.engines.worker_process import exit_with_parent, worker_environment
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -38,10 +37,10 @@ def spread(
     pool = ProcessPoolExecutor(
         min(workers, len(items)),
         mp_context=mp.get_context("spawn"),
-        initializer=leave_with_parent,
+        initializer=exit_with_parent,
     )
     try:
-        with as_workers_should_start():
+        with worker_environment():
             futures = [pool.submit(function, item) for item in items]
         for future in futures:
             results.append(future.result())

@@ -12,9 +12,9 @@ import numpy as np
 from advmdp.claims.aside import spread
 from advmdp.claims.designs import size_of
 from advmdp.errors import AdvMDPError
-from advmdp.experiments.batches import worth_a_batch
-from advmdp.experiments.engines import Engine, LocalEngine
-from advmdp.experiments.execute import Saving
+from advmdp.experiments.engines.batch_selection import worth_a_batch
+from advmdp.experiments.engines.interface import Engine, EngineOptions
+from advmdp.experiments.engines.local import LocalEngine
 from advmdp.experiments.runner import Watcher, run_all
 from advmdp.experiments.spec import RunSpec
 from advmdp.store import Store
@@ -95,7 +95,7 @@ class Lab:
     def _engine(self) -> Engine:
         if self.engine is not None:
             return self.engine(self.store.path)
-        return LocalEngine(self.store.path, self.workers, Saving())
+        return LocalEngine(self.store.path, EngineOptions(workers=self.workers))
 
     def _run(self, specs: Sequence[RunSpec], engine: Engine) -> None:
         summary = run_all(specs, self.store, engine, self.watcher)

@@ -12,7 +12,7 @@ from advmdp.claims.catalogue import CLAIMS, Claim
 from advmdp.claims.designs import size_of
 from advmdp.claims.verify import Claims
 from advmdp.experiments.spec import RunSpec
-from advmdp.reports.console import duration
+from advmdp.reports.durations import duration
 
 if TYPE_CHECKING:
     from advmdp.store import Store

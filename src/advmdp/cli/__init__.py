@@ -13,7 +13,7 @@ import typer
 import advmdp
 from advmdp.cli import playing, reading, reporting, verifying
 from advmdp.cli.demo import demo
-from advmdp.cli.options import BAD_INPUT, with_option_names
+from advmdp.cli.options import BAD_INPUT, message_of
 from advmdp.errors import AdvMDPError
 
 app = typer.Typer(
@@ -42,12 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(arguments, prog_name="advmdp", standalone_mode=False)
     except AdvMDPError as problem:
-        return _refuse(with_option_names(str(problem)))
+        return _refuse(message_of(problem))
     except MemoryError:
         return _refuse("not enough memory; use fewer states or fewer actions")
     except Exception as problem:
-        # Typer's own complaints ("No such option: ...") share no public base class across the
-        # versions supported, but all can say what is wrong.  Anything else is a bug: let it show.
+        # Typer's own errors ("No such option: ...") share no public base class across the
+        # supported versions, but all have this method.  Anything else is a defect: let it show.
         if not hasattr(problem, "format_message"):
             raise
         return _refuse(problem.format_message())

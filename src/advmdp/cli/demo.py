@@ -88,8 +88,14 @@ def _demo(
     import numpy as np
     from rich.console import Console
 
+    from advmdp.cli.terminal.run_progress import followed
+    from advmdp.cli.terminal.run_summary import (
+        certificate_table,
+        comparison_table,
+        in_plain_words,
+    )
+    from advmdp.cli.terminal.screen import waiting
     from advmdp.evaluation.run import log_spaced
-    from advmdp.reports import console as screen
     from advmdp.reports.figures.regret_plot import plot_regret
     from advmdp.reports.output_path import checked_figure_path
 
@@ -104,12 +110,12 @@ def _demo(
             f"the last {ADVERSE_SHARE:.0%} of every {losses.period:,}."
         )
     message = "Loading the kernels (compiled once, on the first run: up to a minute)"
-    with screen.waiting(console, message, quiet=quiet):
+    with waiting(console, message, quiet=quiet):
         _compile(mdp, losses)
     # Evenly spaced points for the figure, log-spaced ones for the first episodes.
     even = np.linspace(0, episodes, 401)[1:].round().astype(np.int64)
     points = np.union1d(even[even > 0], log_spaced(episodes))
-    with screen.followed(console, episodes, quiet=quiet) as follower:
+    with followed(console, episodes, quiet=quiet) as follower:
         uniform_run, run = (
             advmdp.play(
                 mdp, losses, who, episodes, seed, checkpoints=points, progress=follower(name)
@@ -117,10 +123,10 @@ def _demo(
             for name, who in (("uniform policy", advmdp.Uniform(mdp.layout)), ("UOB-REPS", learner))
         )
     names_and_runs = ("UOB-REPS", run, "uniform policy", uniform_run)
-    console.print(screen.comparison_table(*names_and_runs))
-    console.print(screen.certificate_table(run))
+    console.print(comparison_table(*names_and_runs))
+    console.print(certificate_table(run))
     console.print()
-    console.print(screen.in_plain_words(*names_and_runs))
+    console.print(in_plain_words(*names_and_runs))
     plot_regret(
         {"UOB-REPS": run, "uniform policy": uniform_run},
         output,

@@ -1,32 +1,40 @@
-"""What the commands share: exit codes, options, and how their text becomes specs."""
+"""Shared by the commands: exit codes, options, and how their text becomes specs."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from advmdp.errors import InvalidInput
+from advmdp.errors import AdvMDPError, InvalidInput
+from advmdp.experiments.engines.registry import DEFAULT_ENGINE as DEFAULT_ENGINE
+from advmdp.experiments.engines.registry import engine_names
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes; 130 is what shells expect after Ctrl-C
 MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
 
-# Options whose argument has another name inside the package; the others only change "_" to "-".
-OPTION_OF_ARGUMENT = {
+# The options that set a field of an error, see ``advmdp.errors``.
+SAME_NAME = (
+    *("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "rewards", "set"),
+    *("output", "store", "engine", "address"),
+)
+OPTION_OF_FIELD = {
+    **{field: "--" + field.replace("_", "-") for field in SAME_NAME},
     "n_episodes": "--episodes",
     "layer_sizes": "--layers",
     "mdp.layer_sizes": "--layers",
     "n_actions": "--actions",
     "mdp.n_actions": "--actions",
 }
-SAME_NAME = ("delta", "rewards", "seed", "eta_scale", "gamma_scale", "log_scale", "output", "store")
 
 StoreOption = Annotated[Path, typer.Option("--store", help="The folder that keeps the runs.")]
 StoreArgument = Annotated[Path, typer.Argument(help="The folder that keeps the runs.")]
 EngineOption = Annotated[
-    str, typer.Option("--engine", help="Where runs are played: local, ray or cuda.")
+    str, typer.Option("--engine", help=f"Where runs are played: {engine_names()}.")
 ]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes; as many as cores by default.")
@@ -78,7 +86,7 @@ def layer_sizes_of(text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise InvalidInput(
-            f"layer_sizes: {text!r} is not a list of whole numbers such as 1,5,5,5,1"
+            f"{text!r} is not a list of whole numbers such as 1,5,5,5,1", field="layer_sizes"
         ) from None
 
 
@@ -87,11 +95,13 @@ def horizons_of(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise InvalidInput(f"n_episodes: {text!r} is not a list such as 1000,10000") from None
+        raise InvalidInput(
+            f"{text!r} is not a list such as 1000,10000", field="n_episodes"
+        ) from None
 
 
 def rewards_of(text: str | None) -> dict[str, Any] | None:
-    """The part ``rewards`` of a spec, from -1,0 or -1,0,EUR."""
+    """The table ``rewards`` of a spec, from -1,0 or -1,0,EUR."""
     if text is None:
         return None
     low, _, rest = text.partition(",")
@@ -100,7 +110,8 @@ def rewards_of(text: str | None) -> dict[str, Any] | None:
         ends = {"low": float(low), "high": float(high)}
     except ValueError:
         raise InvalidInput(
-            f"--rewards: {text!r} is not of the form LOW,HIGH or LOW,HIGH,UNIT, such as -1,0,EUR"
+            f"{text!r} is not of the form LOW,HIGH or LOW,HIGH,UNIT, such as -1,0,EUR",
+            field="rewards",
         ) from None
     return {**ends, "unit": unit} if unit else ends
 
@@ -108,7 +119,7 @@ def rewards_of(text: str | None) -> dict[str, Any] | None:
 def world_parts(
     mdp: str, layers: str | None, actions: int | None, losses: str, sets: list[str] | None
 ) -> dict[str, dict[str, Any]]:
-    """The parts ``mdp``, ``losses`` and ``learner`` (parameters only) of a spec."""
+    """The tables ``mdp``, ``losses`` and ``learner`` (parameters only) of a spec."""
     parts: dict[str, dict[str, Any]] = {
         "mdp": {"name": mdp},
         "losses": {"name": losses},
@@ -124,25 +135,34 @@ def world_parts(
         part, dot, key = path.partition(".")
         if not equals or not dot or part not in parts or not key:
             raise InvalidInput(
-                f"--set: {item!r} is not of the form PART.KEY=VALUE with learner, mdp or losses "
-                "as PART"
+                f"{item!r} is not of the form PART.KEY=VALUE with learner, mdp or losses as PART",
+                field="set",
             )
         parts[part][key] = _value(text)
     return parts
 
 
 def _value(text: str) -> Any:
-    """A TOML value; what is none is a string."""
+    """A TOML value; a string if the text is not one."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
 
 
-def with_option_names(message: str) -> str:
-    """Messages begin with the name of an argument; say the option's name instead."""
-    argument = message.partition(":")[0].partition("[")[0]
-    option = OPTION_OF_ARGUMENT.get(argument)
-    if argument in SAME_NAME:
-        option = "--" + argument.replace("_", "-")
-    return option + message.removeprefix(argument) if option else message
+def message_of(problem: AdvMDPError) -> str:
+    """The text of an error, with the option's name in place of the field that it sets.
+
+    >>> message_of(InvalidInput("0 is too few", field="layer_sizes[2]"))
+    '--layers[2]: 0 is too few'
+    >>> message_of(InvalidInput("seed: cannot be read"))
+    'seed: cannot be read'
+    """
+    field, bracket, index = (problem.field or "").partition("[")
+    option = OPTION_OF_FIELD.get(field)
+    return f"{option}{bracket}{index}: {problem.detail}" if option else str(problem)
+
+
+def command_line() -> str:
+    """The command that is running, ready to be pasted into a shell."""
+    return shlex.join(["advmdp", *sys.argv[1:]])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +13,7 @@ from advmdp.cli import options as opt
 from advmdp.errors import InvalidInput, StorageFailure
 
 if TYPE_CHECKING:
-    from advmdp.experiments.engines import Engine
+    from advmdp.experiments.engines.interface import Engine, EngineOptions
     from advmdp.experiments.spec import RunSpec
     from advmdp.store import Store
 
@@ -43,23 +41,22 @@ def run(
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
 ) -> None:
-    """Play one run into a store; a run that was cut goes on from its checkpoint."""
-    from advmdp.experiments.engines import InlineEngine
-    from advmdp.experiments.execute import Saving
+    """Play one run into a store; an interrupted run resumes from its checkpoint."""
+    from advmdp.experiments.engines.inline import InlineEngine
     from advmdp.experiments.spec import RunSpec
 
     if spec is not None:
-        _refuse_beside_a_file(context)
+        _reject_beside_a_file(context)
         text = _text_of(spec)
-        with _said_of(spec):
+        with _errors_of(spec):
             one = RunSpec.from_json(text) if spec.suffix == ".json" else RunSpec.from_toml(text)
     else:
         parts = opt.world_parts(mdp, layers, actions, losses, sets)
         parts["learner"]["name"] = learner
-        told = {"rewards": opt.rewards_of(rewards)}
-        one = RunSpec(**parts, n_episodes=episodes, seed=seed, **told)  # type: ignore[arg-type]
-    saving = Saving(save_seconds, save_episodes)
-    _play([one], store, lambda there: InlineEngine(there, saving), quiet, as_json, spec)
+        common: dict[str, Any] = {"seed": seed, "rewards": opt.rewards_of(rewards)}
+        one = RunSpec(**parts, n_episodes=episodes, **common)  # type: ignore[arg-type]
+    options = _engine_options(save_seconds=save_seconds, save_episodes=save_episodes)
+    _play([one], store, lambda path: InlineEngine(path, options), quiet, as_json, spec)
 
 
 def compare(
@@ -74,7 +71,7 @@ def compare(
     rewards: opt.RewardsOption = None,
     sets: opt.SetOption = None,
     store: opt.StoreOption = opt.DEFAULT_STORE,
-    engine: opt.EngineOption = "local",
+    engine: opt.EngineOption = opt.DEFAULT_ENGINE,
     workers: opt.WorkersOption = None,
     address: opt.AddressOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,
@@ -89,14 +86,14 @@ def compare(
     parts["learner"] = [{"name": learners, **parts["learner"]}]
     parts |= {"seed": seed, "replicates": replicates, "rewards": opt.rewards_of(rewards)}
     sweep_spec = SweepSpec(**parts, n_episodes=opt.horizons_of(episodes))
-    where = engine_maker(engine, workers, address, save_seconds, save_episodes)
-    _play(sweep_spec.runs(), store, where, quiet, as_json)
+    make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
+    _play(sweep_spec.runs(), store, make, quiet, as_json)
 
 
 def sweep(
     file: Annotated[Path, typer.Argument(help="A sweep in a .toml file; lists multiply.")],
     store: opt.StoreOption = opt.DEFAULT_STORE,
-    engine: opt.EngineOption = "local",
+    engine: opt.EngineOption = opt.DEFAULT_ENGINE,
     workers: opt.WorkersOption = None,
     address: opt.AddressOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,
@@ -108,35 +105,35 @@ def sweep(
     from advmdp.experiments.sweep import SweepSpec
 
     text = _text_of(file)
-    with _said_of(file):
+    with _errors_of(file):
         runs = SweepSpec.from_toml(text).runs()
-    where = engine_maker(engine, workers, address, save_seconds, save_episodes)
-    _play(runs, store, where, quiet, as_json, file)
+    make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
+    _play(runs, store, make, quiet, as_json, file)
 
 
-MOST_TABLES = 8  # on a screen; the report has them all
+MOST_TABLES = 8  # on a terminal; the report has them all
 MakeEngine = Callable[[Path], "Engine"]
 
 
 def _play(
     runs: Sequence[RunSpec],
     store_path: Path,
-    where: MakeEngine,
+    make_engine: MakeEngine,
     quiet: bool,
     as_json: bool,
     file: Path | None = None,
 ) -> None:
-    """Play runs into a store; ``file`` is where their specs were read, if that was a file."""
+    """Play runs into a store; ``file`` holds their specs, if they come from one."""
+    from advmdp.cli.terminal.sweep_progress import following
     from advmdp.experiments.runner import run_all
-    from advmdp.experiments.sweep import one_of_each_kind
-    from advmdp.reports.sweep_progress import following
+    from advmdp.experiments.sweep import first_replicates
     from advmdp.store import Store
     from advmdp.store.log import attach_log, detach_log
 
-    engine = where(store_path)
+    engine = make_engine(store_path)
     try:
-        with _said_of(file):
-            engine.check(one_of_each_kind(runs))  # before anything is created
+        with _errors_of(file):
+            engine.check(first_replicates(runs))  # before anything is created
         store = Store(store_path, create=True)
     except BaseException:
         engine.close()
@@ -146,11 +143,14 @@ def _play(
         with following(quiet=quiet, as_json=as_json) as watcher:
             summary = run_all(runs, store, engine, watcher)
     except StorageFailure as problem:
-        raise StorageFailure(f"{problem}; to go on: {_same_command()}") from None
+        remedy = f"{problem.detail}; to go on: {opt.command_line()}"
+        raise StorageFailure(remedy, field=problem.field) from None
     finally:
         detach_log(handler)
     if summary.interrupted:
-        typer.echo(f"interrupted: checkpoints are written; to go on: {_same_command()}", err=True)
+        typer.echo(
+            f"interrupted: checkpoints are written; to go on: {opt.command_line()}", err=True
+        )
         raise typer.Exit(opt.INTERRUPTED)
     if not as_json and summary.n_found + summary.n_played:
         _print_tables(store, runs)
@@ -161,13 +161,13 @@ def _play(
 
 
 def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
-    """What these runs say, a table for every world."""
+    """The results of these runs, a table for every world."""
     from rich.console import Console
 
+    from advmdp.cli.terminal.tables import rich_table
     from advmdp.reports.cells import cells_of
     from advmdp.reports.from_store import results_from_store
     from advmdp.reports.tables.cell_tables import comparison_table, reward_table, summary_table
-    from advmdp.reports.tables.terminal import rich_table
 
     cells = cells_of(results_from_store(store, [run.id for run in runs]))
     console = Console(highlight=False)
@@ -182,58 +182,38 @@ def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
         console.print(f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}")
 
 
-def engine_maker(
-    name: str,
-    workers: int | None,
+def engine_maker(name: str, options: EngineOptions) -> MakeEngine:
+    """The engine of this name for any store; raises here if this machine cannot run it."""
+    from advmdp.experiments.engines.registry import find_engine
+
+    engine = find_engine(name)
+    engine.require()
+    return lambda store: engine(store, options)
+
+
+def _engine_options(
+    workers: int | None = None,
     address: str | None = None,
     save_seconds: float = 30.0,
     save_episodes: int | None = None,
-) -> MakeEngine:
-    """The engine of this name for a store; what it lacks is said before anything is made."""
-    check_engine(name)
-    from advmdp.experiments.engines import LocalEngine
-    from advmdp.experiments.execute import Saving
+) -> EngineOptions:
+    from advmdp.experiments.engines.interface import CheckpointSchedule, EngineOptions
 
-    saving = Saving(save_seconds, save_episodes)
-    n_workers = workers or os.cpu_count() or 1
-    if name == "local":
-        return lambda store: LocalEngine(store, n_workers, saving)
-    if name == "ray":
-        from advmdp.experiments.ray_engine import RayEngine, check_ray
-
-        check_ray()
-        return lambda store: RayEngine(store, address, workers, saving)
-    from advmdp.batch.card import require_gpu
-    from advmdp.experiments.cuda_engine import CudaEngine
-
-    require_gpu()
-    return lambda store: CudaEngine(store, saving)
+    return EngineOptions(workers, address, CheckpointSchedule(save_seconds, save_episodes))
 
 
-def check_engine(name: str) -> None:
-    """Refuse an engine that there is not; whether this machine has it is another question."""
-    if name not in ("local", "ray", "cuda"):
-        raise InvalidInput(f"--engine: there is no {name!r}; choose local, ray or cuda")
-
-
-def _same_command() -> str:
-    import shlex
-
-    return shlex.join(["advmdp", *sys.argv[1:]])
-
-
-def _refuse_beside_a_file(context: typer.Context) -> None:
-    """A file has the whole spec: what is given beside it would have no effect."""
+def _reject_beside_a_file(context: typer.Context) -> None:
+    """A file holds the whole spec: options of the spec beside it would have no effect."""
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")
         if option.name in IN_A_SPEC and source is not None and source.name == "COMMANDLINE":
-            told = option.opts[0] if option.param_type_name == "option" else f"the {option.name}"
-            raise InvalidInput(f"--spec: give the file alone; {told} is in it")
+            given = option.opts[0] if option.param_type_name == "option" else f"the {option.name}"
+            raise InvalidInput(f"--spec: give the file alone; {given} is in it")
 
 
 @contextmanager
-def _said_of(file: Path | None) -> Iterator[None]:
-    """Put the name of a file before what is wrong in it, which no option sets."""
+def _errors_of(file: Path | None) -> Iterator[None]:
+    """Errors in the block are about a file, not about options, and begin with its name."""
     try:
         yield
     except InvalidInput as problem:

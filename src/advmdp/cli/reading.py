@@ -16,7 +16,7 @@ def list_runs(
     store: opt.StoreArgument = opt.DEFAULT_STORE, as_json: opt.JSONOption = False
 ) -> None:
     """List the runs of a store."""
-    from advmdp.reports.listing import runs_lines
+    from advmdp.cli.terminal.listing import runs_lines
     from advmdp.store import Store
 
     frame = Store(store).runs()
@@ -35,7 +35,7 @@ def show(
     """Show one run: its spec, its figures, where and when it was played."""
     from rich.console import Console
 
-    from advmdp.reports.listing import run_page
+    from advmdp.cli.terminal.listing import run_page
     from advmdp.store import Store
 
     there = Store(store)

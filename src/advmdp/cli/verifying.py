@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +23,7 @@ def verify(
         list[str] | None, typer.Option(help="Only this claim; may be repeated.")
     ] = None,
     store: opt.StoreOption = Path("results/verify"),
-    engine: opt.EngineOption = "local",
+    engine: opt.EngineOption = opt.DEFAULT_ENGINE,
     workers: opt.WorkersOption = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where the page goes; JSON is put beside it.")
@@ -46,14 +44,14 @@ def verify(
     enough for a batch go to the GPU and the others to the cores.
     """
     from advmdp.claims.verify import checked_names, n_failures, verify
-    from advmdp.cli.playing import check_engine
+    from advmdp.cli.terminal.sweep_progress import following
+    from advmdp.experiments.engines.registry import check_engine_name
     from advmdp.reports.output_path import checked_path
-    from advmdp.reports.sweep_progress import following
     from advmdp.store import Store
     from advmdp.store.log import attach_log, detach_log
 
     names = checked_names(claim or ())
-    check_engine(engine)
+    check_engine_name(engine)
     checked_path(output, (".html",), "output")
     n_workers = workers or os.cpu_count() or 1
     if dry_run:
@@ -67,7 +65,9 @@ def verify(
             lab = _lab(there, full, n_workers, watcher, quiet or as_json, where)
             findings = verify(lab, names)
     except KeyboardInterrupt:
-        typer.echo(f"interrupted: checkpoints are written; to go on: {_command()}", err=True)
+        typer.echo(
+            f"interrupted: checkpoints are written; to go on: {opt.command_line()}", err=True
+        )
         raise typer.Exit(opt.INTERRUPTED) from None
     finally:
         detach_log(handler)
@@ -82,11 +82,13 @@ def verify(
 
 
 def _engines(name: str, workers: int | None) -> dict[str, Any]:
-    """Which of a lab's places the engine is: a card only gets what is worth a batch."""
+    """Which of a lab's places the engine is: a batched one only gets what is worth a batch."""
     from advmdp.cli.playing import engine_maker
+    from advmdp.experiments.engines.interface import EngineOptions
+    from advmdp.experiments.engines.registry import find_engine
 
-    make = engine_maker(name, workers)
-    return {"card" if name == "cuda" else "engine": make}
+    make = engine_maker(name, EngineOptions(workers=workers))
+    return {"card" if find_engine(name).batched else "engine": make}
 
 
 def _lab(
@@ -125,7 +127,7 @@ def _tell(findings: Findings, lab: Lab, output: Path, figures: Path | None, as_j
     from advmdp.claims.table import findings_table, summary_line
     from advmdp.claims.verify import as_data, write_json
 
-    page = write_page(findings, output, command=_command(), store=str(lab.store.path))
+    page = write_page(findings, output, command=opt.command_line(), store=str(lab.store.path))
     beside = write_json(findings, output.with_suffix(".json"))
     written = [page, beside]
     if figures is not None:
@@ -140,7 +142,3 @@ def _tell(findings: Findings, lab: Lab, output: Path, figures: Path | None, as_j
     console.print(findings_table(findings))
     console.print(summary_line(findings))
     console.print("Written: " + ", ".join(map(str, written)), soft_wrap=True)
-
-
-def _command() -> str:
-    return shlex.join(["advmdp", *sys.argv[1:]])

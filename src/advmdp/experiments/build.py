@@ -1,8 +1,8 @@
-"""From a spec to the objects that play.
+"""Build the MDP, the losses and the learner of a spec.
 
 One ``SeedSequence`` is the root of a replicate; its children draw the MDP, the loss tables, the
-episodes and the learner's own numbers.  The learner has no say in the first three: learners of one
-replicate meet the same world and the same random numbers.
+episodes and the learner's own numbers.  The first three do not depend on the learner: learners of
+one replicate meet the same world and the same random numbers.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from advmdp.world.loss_streams import LossProcess
 from advmdp.world.mdp import LayeredMDP
 
 
-class Parts(NamedTuple):
-    """What ``play`` takes."""
+class Components(NamedTuple):
+    """The arguments of ``play`` for a run."""
 
     mdp: LayeredMDP
     losses: LossProcess
     learner: Any
     seed: np.random.SeedSequence
-    checkpoints: NDArray[np.int64]
+    evaluation_points: NDArray[np.int64]
 
 
-def build(spec: RunSpec) -> Parts:
-    """Everything that a run needs; every parameter is checked by its constructor.
+def build(spec: RunSpec) -> Components:
+    """Construct everything that a run needs; the constructors check their parameters.
 
     >>> spec = RunSpec(learner="uniform", mdp={"name": "deep-sea", "depth": 3},
     ...                losses={"name": "stochastic", "means": "natural"}, n_episodes=100)
@@ -46,62 +46,66 @@ def build(spec: RunSpec) -> Parts:
     root = np.random.SeedSequence(spec.seed, spawn_key=(spec.replicate,))
     for_mdp, for_losses, for_episodes, for_learner = root.spawn(4)
     mdp = _mdp(spec, for_mdp)
-    return Parts(
+    return Components(
         mdp,
         _losses(spec, mdp, for_losses),
         _learner(spec, mdp, for_learner),
         for_episodes,
-        checkpoints_of(spec),
+        evaluation_points(spec),
     )
 
 
-def checkpoints_of(spec: RunSpec) -> NDArray[np.int64]:
-    """The episodes at which the account is taken."""
+def evaluation_points(spec: RunSpec) -> NDArray[np.int64]:
+    """The episodes after which the curves are evaluated."""
     if isinstance(spec.checkpoints, int):
         return log_spaced(spec.n_episodes, spec.checkpoints)
     return checked_checkpoints(spec.checkpoints, spec.n_episodes)
 
 
 def _mdp(spec: RunSpec, seed: np.random.SeedSequence) -> LayeredMDP:
-    maker, given = MDPS[spec.mdp.name], spec.mdp.parameters
-    if "seed" in maker.parameters:
+    factory, given = MDPS[spec.mdp.name], spec.mdp.parameters
+    if "seed" in factory.parameters:
         given.setdefault("seed", seed)  # type: ignore[arg-type]
-    if "rewards" in maker.parameters and spec.rewards is not None:
+    if "rewards" in factory.parameters and spec.rewards is not None:
         given["rewards"] = spec.rewards.range  # type: ignore[assignment]
-    mdp: LayeredMDP = _made("mdp", maker.make, **given)
+    mdp: LayeredMDP = _constructed("mdp", factory.make, **given)
     return mdp
 
 
 def _losses(spec: RunSpec, mdp: LayeredMDP, seed: np.random.SeedSequence) -> LossProcess:
     given = spec.losses.parameters
-    rng = _made("losses", generator, given.pop("seed", seed))
+    rng = _constructed("losses", generator, given.pop("seed", seed))
     draw = Draw(mdp, rng, spec.n_episodes)
-    process: LossProcess = _made("losses", LOSSES[spec.losses.name].make, draw, **given)
+    process: LossProcess = _constructed("losses", LOSSES[spec.losses.name].make, draw, **given)
     return process
 
 
 def _learner(spec: RunSpec, mdp: LayeredMDP, seed: np.random.SeedSequence) -> Any:
     name, given = spec.learner.name, spec.learner.parameters
-    entry, maker = LEARNER_ENTRIES[name], LEARNERS[name]
+    entry, factory = LEARNER_ENTRIES[name], LEARNERS[name]
     preset = given.pop("preset", "theory")
     if preset not in ("theory", "practical"):
-        raise InvalidInput(f"learner.preset: {preset!r} is neither 'theory' nor 'practical'")
+        raise InvalidInput(
+            f"{preset!r} is neither 'theory' nor 'practical'", field="learner.preset"
+        )
     if preset == "practical":
         given = {**PRACTICAL[name], **given}
     if entry.has_horizon:
         given["n_episodes"] = spec.n_episodes
     if entry.knows_transition:
         given["transitions"] = mdp.flat  # type: ignore[assignment]
-    if "seed" in maker.parameters:
+    if "seed" in factory.parameters:
         given.setdefault("seed", seed)  # type: ignore[arg-type]
-    return _made("learner", maker.make, mdp.layout, **given)
+    return _constructed("learner", factory.make, mdp.layout, **given)
 
 
-def _made(what: str, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """Call a constructor; what it refuses is said with the part of the spec it belongs to."""
+def _constructed(component: str, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """Call a constructor; its errors name the component of the spec."""
     try:
         return make(*given, **named)
     except InvalidInput as problem:
-        raise InvalidInput(f"{what}.{problem}") from None
+        raise problem.within(component) from None
     except TypeError as problem:
-        raise InvalidInput(f"{what}: {problem}; check the types of its parameters") from None
+        raise InvalidInput(
+            f"{problem}; check the types of its parameters", field=component
+        ) from None

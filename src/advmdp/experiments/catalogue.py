@@ -1,4 +1,4 @@
-"""From names to constructors: what a spec may ask for, and with which parameters."""
+"""The learners, MDPs and loss processes that a spec may name, and the parameters of each."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Any
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
-from advmdp.experiments import gymnasium_worlds, loss_recipes
-from advmdp.experiments.kinds import check_kind, check_kinds
+from advmdp.experiments import gymnasium_mdps, loss_recipes
+from advmdp.experiments.specs.parameter_types import check_type, check_types
 from advmdp.learners.catalogue import LEARNERS as LEARNER_ENTRIES
 from advmdp.learners.presets import PRACTICAL
 from advmdp.world import families
 
 SUPPLIED = {"layout", "n_episodes", "transitions", "rewards", "draw", "self"}  # by the builder
-LISTS = {"layer_sizes"}  # parameters whose value is a list of numbers
+LIST_PARAMETERS = {"layer_sizes"}  # parameters whose value is a list of numbers
 SEEDED = {"seed": int}
 
 
 @dataclass(frozen=True)
-class Maker:
+class Factory:
     """A constructor and the parameters that a spec may give it."""
 
     make: Callable[..., Any]
     extra: Mapping[str, type] = field(default_factory=dict)
-    """Parameters that the builder sees to, and their kinds."""
+    """Parameters that the builder itself interprets, and their types."""
     rewards: Callable[..., Rewards] | None = None
-    """From the parameters to the range of the rewards, where the part itself knows it."""
+    """From the parameters to the range of the rewards, where the component itself knows it."""
 
     @cached_property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -48,14 +48,14 @@ class Maker:
         return [*own, *sorted(self.extra)]
 
     @property
-    def takes_any(self) -> bool:
-        """Whether it passes names that it does not know on to somebody who may."""
+    def accepts_any(self) -> bool:
+        """Whether unknown names are passed on, to be checked by another constructor."""
         kinds = {parameter.kind for parameter in self.parameters.values()}
         return inspect.Parameter.VAR_KEYWORD in kinds
 
     @property
-    def needed(self) -> list[str]:
-        """Names that a spec must use; a seed is drawn from the replicate if not given."""
+    def required(self) -> list[str]:
+        """Names that a spec must use; a seed that is not given is drawn from the replicate."""
         return [
             name
             for name in self.known
@@ -66,54 +66,56 @@ class Maker:
 
 
 LEARNERS = {
-    name: Maker(entry.make, {"preset": str} if name in PRACTICAL else {})
+    name: Factory(entry.make, {"preset": str} if name in PRACTICAL else {})
     for name, entry in LEARNER_ENTRIES.items()
 }
 MDPS = {
-    "random": Maker(families.random_mdp),
-    "grid": Maker(families.grid),
-    "river-swim": Maker(families.river_swim),
-    "deep-sea": Maker(families.deep_sea),
-    "combination-lock": Maker(families.combination_lock),
-    "routing": Maker(families.routing),
-    "gymnasium": Maker(gymnasium_worlds.gymnasium_world, rewards=gymnasium_worlds.reward_range),
+    "random": Factory(families.random_mdp),
+    "grid": Factory(families.grid),
+    "river-swim": Factory(families.river_swim),
+    "deep-sea": Factory(families.deep_sea),
+    "combination-lock": Factory(families.combination_lock),
+    "routing": Factory(families.routing),
+    "gymnasium": Factory(gymnasium_mdps.gymnasium_mdp, rewards=gymnasium_mdps.reward_range),
 }
 LOSSES = {
-    "stochastic": Maker(loss_recipes.stochastic, SEEDED),
-    "switching": Maker(loss_recipes.switching, SEEDED),
-    "majority": Maker(loss_recipes.majority, SEEDED),
-    "turning": Maker(loss_recipes.turning, SEEDED),
-    "drifting": Maker(loss_recipes.drifting, SEEDED),
-    "corrupted": Maker(loss_recipes.corrupted, SEEDED),
-    "adaptive": Maker(loss_recipes.adaptive, SEEDED),
+    "stochastic": Factory(loss_recipes.stochastic, SEEDED),
+    "switching": Factory(loss_recipes.switching, SEEDED),
+    "majority": Factory(loss_recipes.majority, SEEDED),
+    "turning": Factory(loss_recipes.turning, SEEDED),
+    "drifting": Factory(loss_recipes.drifting, SEEDED),
+    "corrupted": Factory(loss_recipes.corrupted, SEEDED),
+    "adaptive": Factory(loss_recipes.adaptive, SEEDED),
 }
 
 
-def find(table: Mapping[str, Maker], name: str, what: str) -> Maker:
-    """The maker of that name, or an error with the nearest one."""
+def find(table: Mapping[str, Factory], name: str, component: str) -> Factory:
+    """The factory of that name; an unknown name is rejected with the nearest known one."""
     if name not in table:
-        raise InvalidInput(f"{what}: there is no {name!r}{nearest(name, table)}")
+        raise InvalidInput(f"there is no {name!r}{nearest(name, table)}", field=component)
     return table[name]
 
 
-def check_parameters(maker: Maker, name: str, given: Mapping[str, Any], what: str) -> None:
-    """Refuse unknown parameters, a part that lacks one it needs, and values of the wrong kind."""
+def check_parameters(factory: Factory, name: str, given: Mapping[str, Any], component: str) -> None:
+    """Reject unknown parameters, missing ones, and values of the wrong type."""
     for key in given:
-        if key not in maker.known and not maker.takes_any:
-            raise InvalidInput(f"{what}.{key}: {name!r} has no such key{nearest(key, maker.known)}")
-    missing = [key for key in maker.needed if key not in given]
+        if key not in factory.known and not factory.accepts_any:
+            hint = nearest(key, factory.known)
+            raise InvalidInput(f"{name!r} has no such key{hint}", field=f"{component}.{key}")
+    missing = [key for key in factory.required if key not in given]
     if missing:
-        raise InvalidInput(f"{what}.{missing[0]}: {name!r} needs it; add {missing[0]} = ...")
+        key = missing[0]
+        raise InvalidInput(f"{name!r} needs it; add {key} = ...", field=f"{component}.{key}")
     try:
-        check_kinds(given, maker.parameters)
-        for key in given.keys() & maker.extra.keys():
-            check_kind(given[key], maker.extra[key], key)
+        check_types(given, factory.parameters)
+        for key in given.keys() & factory.extra.keys():
+            check_type(given[key], factory.extra[key], key)
     except InvalidInput as problem:
-        raise InvalidInput(f"{what}.{problem}") from None
+        raise problem.within(component) from None
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """A hint for an error message: the name that was probably meant, or all of them."""
+    """The end of an error message: the name that was probably meant, or all of them."""
     names = list(names)
     close = get_close_matches(name, names, n=1, cutoff=0.6)
     if close:

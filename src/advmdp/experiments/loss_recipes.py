@@ -1,4 +1,4 @@
-"""Loss processes from a few numbers: the tables that a spec does not spell out are drawn here.
+"""Loss processes from a few numbers; the tables are drawn at random.
 
 Every recipe takes a ``Draw`` (the MDP, a generator of its own and the length of the run) and
 parameters by name.  The mean losses of a table are
@@ -31,7 +31,7 @@ GAP = 0.2  # unless one is given
 
 @dataclass(frozen=True)
 class Draw:
-    """What a recipe draws its tables from."""
+    """The source of a recipe's random tables."""
 
     mdp: LayeredMDP
     rng: np.random.Generator
@@ -56,7 +56,7 @@ class Draw:
             gap = GAP if gap is None else gap
             if unit_number(gap, "gap") > 0.5:
                 raise InvalidInput(
-                    f"gap: {gap} is above 0.5, the mean loss of all that is not best"
+                    f"{gap} is above 0.5, the mean loss of all that is not best", field="gap"
                 )
             table = np.full((layout.n_rows // layout.n_actions, layout.n_actions), 0.5)
             if means == "gap":
@@ -67,21 +67,24 @@ class Draw:
                 table[starts + self.rng.integers(sizes)] -= gap
             return table.ravel()
         if means not in ("uniform", "natural"):
-            raise InvalidInput(f"means: {means!r} is none of 'uniform', 'gap', 'place', 'natural'")
-        if gap is not None:  # the label would tell of a gap that the losses do not have
             raise InvalidInput(
-                f"gap: has no effect with means={means!r}; set means='gap' or means='place'"
+                f"{means!r} is none of 'uniform', 'gap', 'place', 'natural'", field="means"
+            )
+        if gap is not None:  # the label would show a gap that the losses do not have
+            raise InvalidInput(
+                f"has no effect with means={means!r}; set means='gap' or means='place'", field="gap"
             )
         if means == "natural":
             if self.mdp.natural_loss is None:
                 raise InvalidInput(
-                    "means: this MDP has no natural loss; use means='uniform' or means='gap'"
+                    "this MDP has no natural loss; use means='uniform' or means='gap'",
+                    field="means",
                 )
             return layout.flat_pairs(self.mdp.natural_loss, "natural_loss")
         return self.rng.random(layout.n_rows)
 
     def period(self, period: int | None) -> int:
-        """The period given, or a tenth of the run."""
+        """The given period, or a tenth of the run."""
         if period is None:
             return max(SHORTEST_PERIOD, self.n_episodes // PERIODS)
         return whole_number(period, "period")
@@ -100,7 +103,7 @@ def switching(
     means: str = "uniform",
     gap: float | None = None,
 ) -> losses.Switching:
-    """One random table after the other."""
+    """Random tables in turn."""
     tables = [draw.table(means, gap) for _ in range(whole_number(n_tables, "n_tables"))]
     return losses.Switching(tables, draw.period(period), noisy=noisy)
 
@@ -113,7 +116,7 @@ def majority(
     means: str = "uniform",
     gap: float | None = None,
 ) -> losses.Majority:
-    """A random table with stretches in which every preference is reversed."""
+    """A random table with periods in which every preference is reversed."""
     table = draw.table(means, gap)
     adverse = draw.reversed(table)
     return losses.Majority(table, adverse, draw.period(period), adverse_share, noisy)
@@ -130,7 +133,7 @@ def turning(
     """A random table; in the first ``adverse_parts`` of ``parts`` of the run all is reversed."""
     if not 0 < 2 * whole_number(adverse_parts, "adverse_parts") < whole_number(parts, "parts"):
         raise InvalidInput(
-            f"adverse_parts: {adverse_parts} is not less than half of parts = {parts}"
+            f"{adverse_parts} is not less than half of parts = {parts}", field="adverse_parts"
         )
     usual = draw.table(means, gap)
     tables = [draw.reversed(usual)] * adverse_parts + [usual] * (parts - adverse_parts)
@@ -166,10 +169,11 @@ def adaptive(
     means: str = "uniform",
     gap: float | None = None,
 ) -> losses.Adaptive:
-    """What was played much lately gets expensive."""
+    """Pairs that were played often recently become expensive."""
     if draw.mdp.opening:
         raise InvalidInput(
-            "name: 'adaptive' would charge for the draw of the first state, which nobody chooses; "
-            "give the MDP one start"
+            "'adaptive' would charge for the draw of the first state, which nobody chooses; "
+            "give the MDP one start",
+            field="name",
         )
     return losses.Adaptive(draw.table(means, gap), strength, memory, noisy)

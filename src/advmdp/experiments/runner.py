@@ -1,4 +1,4 @@
-"""Work through a list of runs: skip what is finished, resume what was cut, never play one twice."""
+"""Play a list of runs: skip finished runs, resume interrupted ones, never play one twice."""
 
 from __future__ import annotations
 
@@ -7,57 +7,64 @@ import signal
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from advmdp.errors import StorageFailure
-from advmdp.experiments.engines import Ended, Engine
+from advmdp.experiments.engines.interface import Engine
+from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunResult
 from advmdp.experiments.spec import RunSpec
-from advmdp.play import Progress
 from advmdp.store import Store
 from advmdp.store.run_lock import RunLock
 
-ATTEMPTS = 3  # at a run whose process dies
+ATTEMPTS = 3  # at a run whose worker is lost
 ELSEWHERE_SECONDS = 0.5  # between looks at runs that another sweep plays
 log = logging.getLogger(__name__)
 
 
 class Watcher:
-    """Hears what happens; every method may be left out."""
+    """Is told what happens in a sweep; the methods do nothing unless overridden."""
 
-    def begin(self, specs: Sequence[RunSpec], n_finished: int) -> None:
-        """``n_finished`` of these runs are in the store already."""
+    def begin(self, specs: Sequence[RunSpec], unfinished: Sequence[RunSpec]) -> None:
+        """A list of runs begins; the store holds all but the unfinished ones."""
 
     def started(self, spec: RunSpec) -> None:
-        """A run was handed to the engine."""
+        """A run was submitted to the engine."""
 
-    def progress(self, run: str, progress: Progress) -> None:
-        """A run goes on."""
+    def progress(self, run: str, progress: RunProgress) -> None:
+        """A run has advanced."""
 
-    def finished(self, spec: RunSpec, ended: Ended) -> None:
+    def finished(self, spec: RunSpec, completed: CompletedRun) -> None:
         """A run is in the store."""
+
+    def found(self, spec: RunSpec) -> None:
+        """Another sweep has finished a run of this list."""
 
     def failed(self, spec: RunSpec, reason: str) -> None:
         """A run could not be played."""
 
+    def lost(self, spec: RunSpec) -> None:
+        """The worker of a run was lost; the run goes back to the queue."""
+
     def elsewhere(self, n_runs: int) -> None:
-        """All that is left is being played by another sweep."""
+        """All remaining runs are being played by another sweep."""
 
     def stopping(self) -> None:
-        """Asked to stop; the runs under way write their checkpoints."""
+        """An interrupt was received; the runs under way write their checkpoints."""
 
 
 @dataclass
 class Summary:
-    """What became of a list of runs."""
+    """How a list of runs ended."""
 
     n_runs: int
     n_found: int = 0
     """Finished before, or by another sweep meanwhile."""
     n_played: int = 0
     failures: dict[str, str] = field(default_factory=dict)
+    """From the id of a run to the reason."""
     interrupted: bool = False
 
     @property
@@ -69,9 +76,10 @@ class Summary:
 def run_all(
     specs: Sequence[RunSpec], store: Store, engine: Engine, watcher: Watcher | None = None
 ) -> Summary:
-    """Play all runs that the store does not have; Ctrl-C (or SIGTERM) stops with checkpoints.
+    """Play all runs that the store lacks, and close the engine.
 
-    ``StorageFailure`` is raised when the disk refuses, after the other runs have stopped.
+    The first Ctrl-C (or SIGTERM) stops the runs under way, with checkpoints.  When the disk refuses
+    a file, ``StorageFailure`` is raised after the other runs have stopped.
     """
     return _Runner(list(specs), store, engine, watcher or Watcher()).run()
 
@@ -87,37 +95,40 @@ class _Runner:
         self._claims: dict[RunSpec, RunLock] = {}
         self._elsewhere: list[RunSpec] = []
         self._attempts: Counter[RunSpec] = Counter()
-        self._storage: StorageFailure | None = None
+        self._storage_failure: StorageFailure | None = None
         self._stopping = False
 
     def run(self) -> Summary:
-        missing = [s for s in self._specs if not self._store.is_finished(s.identity())]
-        self._summary.n_found = len(self._specs) - len(missing)
-        self._queue.extend(missing)
-        self._watcher.begin(self._specs, self._summary.n_found)
-        log.info("%d runs, %d of them to play", len(self._specs), len(missing))
-        with _signals_call(self._stop):
+        unfinished = [s for s in self._specs if not self._store.is_finished(s.identity())]
+        self._summary.n_found = len(self._specs) - len(unfinished)
+        self._queue.extend(unfinished)
+        self._watcher.begin(self._specs, unfinished)
+        log.info("%d runs, %d of them to play", len(self._specs), len(unfinished))
+        with _signals_call(self._interrupt):
             try:
-                while self._queue or self._claims or self._elsewhere:
-                    self._feed()
-                    for ended in self._engine.poll(self._watcher.progress):
-                        self._settle(ended)
+                while self._claims or (self._remaining() and not self._stopping):
+                    self._submit()
+                    for result in self._engine.poll(self._watcher.progress):
+                        self._settle(result)
                     if not self._queue and not self._claims:
-                        self._look_again()
+                        self._requeue_elsewhere()
             finally:
                 self._engine.close()
                 for claim in self._claims.values():
                     claim.release()
-        if self._storage is not None:
-            raise self._storage
+        if self._storage_failure is not None:
+            raise self._storage_failure
         return self._summary
 
-    def _feed(self) -> None:
+    def _remaining(self) -> bool:
+        return bool(self._queue or self._elsewhere)
+
+    def _submit(self) -> None:
+        """Fill the engine from the queue."""
         while self._queue and len(self._claims) < self._engine.capacity and not self._stopping:
             spec = self._queue.popleft()
-            identity = spec.identity()
             try:
-                claim = self._begun(spec)
+                claim = self._claim(spec)
             except StorageFailure as problem:
                 self._give_up(problem)
                 return
@@ -126,13 +137,14 @@ class _Runner:
                 self._attempts[spec] += 1
                 self._engine.submit(spec)
                 self._watcher.started(spec)
-            elif self._store.is_finished(identity):
+            elif self._store.is_finished(spec.identity()):
                 self._summary.n_found += 1
+                self._watcher.found(spec)
             else:
                 self._elsewhere.append(spec)
 
-    def _begun(self, spec: RunSpec) -> RunLock | None:
-        """The right to play a run that the store knows to be under way."""
+    def _lock(self, spec: RunSpec) -> RunLock | None:
+        """The right to play a run, which the store then lists as under way."""
         identity = spec.identity()
         claim = self._store.lock(identity)
         if claim is not None:
@@ -143,42 +155,52 @@ class _Runner:
                 raise
         return claim
 
-    def _settle(self, ended: Ended) -> None:
-        spec, identity = ended.spec, ended.spec.identity()
+    def _settle(self, result: RunResult) -> None:
+        """Store the result of a run, or note why there is none, and release the run."""
+        spec = result.spec
         claim = self._claims.pop(spec)
-        if ended.played is not None:
-            try:
-                self._store.finish(identity, claim, ended.played.outcome, ended.played.seconds)
-            except StorageFailure as problem:
+        failure = self._failure_of(result)
+        try:
+            if result.completed is not None:
+                completed = result.completed
+                self._store.finish(spec.identity(), claim, completed.outcome, completed.seconds)
+            elif failure is not None:
+                self._store.fail(spec.identity(), claim, failure)
+            else:
                 claim.release()
-                self._give_up(problem)
-                return
-            self._summary.n_played += 1
-            self._watcher.finished(spec, ended)
-            return
-        if ended.storage is not None:
-            self._give_up(ended.storage)
-        reason = ended.reason
-        if ended.lost:
-            log.warning("%s: its process died, attempt %d", spec.id, self._attempts[spec])
-            if self._attempts[spec] >= ATTEMPTS:
-                reason = f"its process died {ATTEMPTS} times; is there enough memory?"
-            elif not self._stopping:  # otherwise the next sweep tries it again
-                self._queue.appendleft(spec)
-        if reason is None:
+        except StorageFailure as problem:
             claim.release()
-        else:
-            log.error("%s: %s", spec.id, reason)
-            self._store.fail(identity, claim, reason)
-            self._summary.failures[spec.id] = reason
-            self._watcher.failed(spec, reason)
+            self._give_up(problem)
+            return
+        if result.completed is not None:
+            self._summary.n_played += 1
+            self._watcher.finished(spec, result.completed)
+        elif failure is not None:
+            log.error("%s: %s", spec.id, failure)
+            self._summary.failures[spec.id] = failure
+            self._watcher.failed(spec, failure)
+        elif result.storage_failure is not None:
+            self._give_up(result.storage_failure)
+        elif result.lost is not None:
+            self._watcher.lost(spec)
+            self._queue.appendleft(spec)
+
+    def _failure_of(self, result: RunResult) -> str | None:
+        """Why a run cannot be played; a lost worker is a reason after several attempts only."""
+        if result.lost is None:
+            return result.failure
+        attempt = self._attempts[result.spec]
+        log.warning("%s: %s, attempt %d", result.spec.id, result.lost, attempt)
+        if attempt < ATTEMPTS:
+            return None
+        return f"{result.lost} {ATTEMPTS} times; is there enough memory?"
 
     def _give_up(self, problem: StorageFailure) -> None:
         log.error("%s", problem)
-        self._storage = self._storage or problem
+        self._storage_failure = self._storage_failure or problem
         self._halt()
 
-    def _stop(self) -> None:
+    def _interrupt(self) -> None:
         self._summary.interrupted = True
         self._watcher.stopping()
         self._halt()
@@ -186,11 +208,9 @@ class _Runner:
     def _halt(self) -> None:
         self._stopping = True
         self._engine.stop()
-        self._queue.clear()
-        self._elsewhere.clear()
 
-    def _look_again(self) -> None:
-        """Runs that another sweep had: finished by now, or given up by it."""
+    def _requeue_elsewhere(self) -> None:
+        """Look again at the runs of other sweeps: by now they are finished or abandoned."""
         if self._elsewhere and not self._stopping:
             self._watcher.elsewhere(len(self._elsewhere))
             time.sleep(ELSEWHERE_SECONDS)
@@ -199,7 +219,7 @@ class _Runner:
 
 
 @contextmanager
-def _signals_call(stop: Any) -> Iterator[None]:
+def _signals_call(stop: Callable[[], None]) -> Iterator[None]:
     """The first Ctrl-C (or SIGTERM) calls ``stop``; a second one interrupts as usual."""
     if threading.current_thread() is not threading.main_thread():
         yield

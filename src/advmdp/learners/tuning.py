@@ -17,7 +17,7 @@ MAX_EPISODES = 2**31  # visits are counted in 32 bits
 def checked_horizon(n_episodes: int) -> int:
     """T, a whole number of at least 1 and below 2**31."""
     if whole_number(n_episodes, "n_episodes") >= MAX_EPISODES:
-        raise InvalidInput(f"n_episodes: {n_episodes!r} is not below 2**31")
+        raise InvalidInput(f"{n_episodes!r} is not below 2**31", field="n_episodes")
     return int(n_episodes)
 
 
@@ -33,14 +33,14 @@ def refuse_too_many_episodes(learner: Any, n_episodes: int, where: str = "play")
 def checked_delta(delta: float) -> float:
     """The confidence parameter, strictly between 0 and 1."""
     if not 0.0 < delta < 1.0:
-        raise InvalidInput(f"delta: {delta!r} is not strictly between 0 and 1")
+        raise InvalidInput(f"{delta!r} is not strictly between 0 and 1", field="delta")
     return float(delta)
 
 
 def checked_rate(value: float, name: str, *, zero_allowed: bool = False) -> float:
     """A finite positive number (or zero, where that makes sense)."""
     if not (0.0 < value < math.inf) and not (zero_allowed and value == 0.0):
-        raise InvalidInput(f"{name}: {value!r} must be finite and positive")
+        raise InvalidInput(f"{value!r} must be finite and positive", field=name)
     return float(value)
 
 

@@ -22,9 +22,9 @@ def checked_path(path: str | os.PathLike[str], endings: Sequence[str], name: str
     """
     target = Path(path)
     if target.suffix.lower() not in endings:
-        raise InvalidInput(f"{name}: '{target}' should end in {', '.join(endings)}")
+        raise InvalidInput(f"'{target}' should end in {', '.join(endings)}", field=name)
     if not takes_a_file(target):
-        raise InvalidInput(f"{name}: '{target}' {NOT_A_FILE}; choose another place")
+        raise InvalidInput(f"'{target}' {NOT_A_FILE}; choose another place", field=name)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         is_new = not target.exists()

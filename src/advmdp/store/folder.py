@@ -23,12 +23,12 @@ def open_folder(path: Path, create: bool) -> None:
     schema = _schema(marker)
     if schema > SCHEMA:
         raise InvalidInput(
-            f"store: {path} has schema {schema}, this advmdp reads up to {SCHEMA}; "
-            "use a newer advmdp"
+            f"{path} has schema {schema}, this advmdp reads up to {SCHEMA}; use a newer advmdp",
+            field="store",
         )
     for folder in (path / name for name in SUBFOLDERS):
         if folder.exists() and not folder.is_dir():
-            raise DamagedFile(f"store: {folder} is not a folder; move it away")
+            raise DamagedFile(f"{folder} is not a folder; move it away", field="store")
         if create:
             make_folder(folder)
     if create:
@@ -38,7 +38,7 @@ def open_folder(path: Path, create: bool) -> None:
 def _create(path: Path, marker: Path) -> None:
     """Write the marker first: a process killed in between leaves a store or an empty folder."""
     if path.exists() and (not path.is_dir() or any(map(_is_foreign, os.listdir(path)))):
-        raise InvalidInput(f"store: {path} exists and is not a store; give a new folder")
+        raise InvalidInput(f"{path} exists and is not a store; give a new folder", field="store")
     make_folder(path)
     write_atomically(marker, [json.dumps({"schema": SCHEMA}).encode() + b"\n"])
 
@@ -49,17 +49,21 @@ def _schema(marker: Path) -> int:
         schema = json.loads(marker.read_bytes())["schema"]
     except (FileNotFoundError, NotADirectoryError):
         raise InvalidInput(
-            f"store: {marker.parent} is not a store; give the folder of one, or create it with "
-            "'advmdp run' or 'advmdp sweep'"
+            f"{marker.parent} is not a store; give the folder of one, or create it with "
+            "'advmdp run' or 'advmdp sweep'",
+            field="store",
         ) from None
     except PermissionError as problem:
-        raise StorageFailure(f"store: {marker} cannot be read ({problem.strerror})") from None
+        raise StorageFailure(
+            f"{marker} cannot be read ({problem.strerror})", field="store"
+        ) from None
     except (OSError, ValueError, KeyError, TypeError):
         schema = None
     if type(schema) is not int or schema < 1:
         raise DamagedFile(
-            f"store: {marker} is damaged; if the runs beside it are intact, replace it by a file "
-            f'with {{"schema": {SCHEMA}}}'
+            f"{marker} is damaged; if the runs beside it are intact, replace it by a file "
+            f'with {{"schema": {SCHEMA}}}',
+            field="store",
         )
     return schema
 
@@ -75,7 +79,7 @@ def make_folder(folder: Path) -> None:
 def storage_failure(path: Path, problem: OSError) -> StorageFailure:
     """The error to raise when the system refuses to write."""
     return StorageFailure(
-        f"store: {path} cannot be written ({problem.strerror}); give a writable store"
+        f"{path} cannot be written ({problem.strerror}); give a writable store", field="store"
     )
 
 

@@ -95,7 +95,7 @@ class Store:
             log.warning("%s; the run is played again, the damaged one is in %s", problem, aside)
             return False
         if manifest["hash"] != identity.hash:
-            raise InvalidInput(f"store: {folder} holds another spec; use another store")
+            raise InvalidInput(f"{folder} holds another spec; use another store", field="store")
         return True
 
     def begin(self, identity: Identity, lock: RunLock) -> None:
@@ -132,8 +132,9 @@ class Store:
             shutil.rmtree(partial, ignore_errors=True)
             if not target.exists():  # otherwise another process stored the same bytes first
                 raise StorageFailure(
-                    f"store: {identity.run} cannot be written ({problem.strerror or problem}); "
-                    "make room and run the same command again: nothing finished is lost"
+                    f"{identity.run} cannot be written ({problem.strerror or problem}); "
+                    "make room and run the same command again: nothing finished is lost",
+                    field="store",
                 ) from None
         sync_folder(target.parent)
         self.drop(lock)

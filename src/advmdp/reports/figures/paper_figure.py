@@ -94,7 +94,9 @@ def write_figure(
         wanted = [cell for cell in cells if n_episodes in (None, cell.n_episodes)]
         if not wanted:
             lengths = ", ".join(f"{n:,}" for n in sorted({cell.n_episodes for cell in cells}))
-            raise InvalidInput(f"n_episodes: no runs of {n_episodes:,}; there are {lengths}")
+            raise InvalidInput(
+                f"no runs of {n_episodes:,}; there are {lengths}", field="n_episodes"
+            )
         first_of = {family.cells[0]: family for family in families_of(wanted)}
         panels = rate_panels(first_of[select_cell(list(first_of), mdp, losses, units=units)])
     else:

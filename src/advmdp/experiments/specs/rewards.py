@@ -1,6 +1,6 @@
-"""The part of a spec that says what its losses stand for.
+"""The rewards that the losses of a run stand for.
 
->>> RewardsPart(low=-10, high=20, unit="EUR").range
+>>> RewardsSpec(low=-10, high=20, unit="EUR").range
 Rewards(low=-10.0, high=20.0)
 """
 
@@ -16,8 +16,8 @@ from advmdp.evaluation.rewards import Rewards
 Unit = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20)]
 
 
-class RewardsPart(BaseModel):
-    """That losses stand for rewards in a known range, and what those are counted in."""
+class RewardsSpec(BaseModel):
+    """The range of the rewards, and the unit they are counted in."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     low: Annotated[float, Field(strict=True)]
@@ -25,14 +25,14 @@ class RewardsPart(BaseModel):
     unit: Unit = "rewards"
 
     @model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _check_range(self) -> Self:
         try:
             Rewards(self.low, self.high)
         except InvalidInput as problem:
-            raise InvalidInput(f"rewards.{problem}") from None
+            raise problem.within("rewards") from None
         return self
 
     @property
     def range(self) -> Rewards:
-        """The way from losses to rewards and back."""
+        """The conversion between losses and rewards."""
         return Rewards(self.low, self.high)

@@ -1,6 +1,6 @@
-"""Gymnasium's tabular environments as worlds of a spec (``pip install 'advmdp[gym]'``).
+"""Gymnasium's tabular environments as MDPs of a spec (``pip install 'advmdp[gym]'``).
 
-Gymnasium is imported when such a world is asked for, and not before.
+Gymnasium is imported when such an MDP is built, and not before.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
-from advmdp.experiments.kinds import check_kinds
+from advmdp.experiments.specs.parameter_types import check_types
 from advmdp.world.mdp import LayeredMDP
 
 if TYPE_CHECKING:
     from advmdp.gym import Tabular
 
 
-def gymnasium_world(
+def gymnasium_mdp(
     id: str,
     horizon: int,
     start: int | None = None,
@@ -31,7 +31,7 @@ def gymnasium_world(
 ) -> LayeredMDP:
     """A tabular environment, unrolled over ``horizon`` actions; ``options`` go to the environment.
 
-    >>> gymnasium_world("FrozenLake-v1", horizon=4, is_slippery=False).layout.layer_sizes
+    >>> gymnasium_mdp("FrozenLake-v1", horizon=4, is_slippery=False).layout.layer_sizes
     (1, 3, 6, 9, 1)
     """
     return _table(id, horizon, start, per_action, pooled, rewards, **options).mdp
@@ -46,7 +46,7 @@ def reward_range(**parameters: Any) -> Rewards:
     return _table(**parameters).rewards
 
 
-# The runs of a sweep ask for the same few again and again.  Typed, for 1 is not true in a spec.
+# The runs of a sweep share a few environments.  Typed: in a spec 1 and true are different.
 @lru_cache(maxsize=8, typed=True)
 def _table(
     id: str,
@@ -57,7 +57,7 @@ def _table(
     rewards: Rewards | None = None,
     **options: Any,
 ) -> Tabular:
-    from advmdp.gym import from_gymnasium  # says what to install where Gymnasium is missing
+    from advmdp.gym import from_gymnasium  # raises MissingExtra without Gymnasium
 
     return from_gymnasium(
         _environment(id, options),
@@ -74,17 +74,17 @@ def _environment(id: str, options: dict[str, Any]) -> Any:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of versions that are out of date: specs name theirs
+            warnings.simplefilter("ignore")  # about old versions: a spec names its version
             made = gymnasium.make(id, **options)
     except (gymnasium.error.Error, TypeError, ValueError) as problem:
         first = (str(problem).splitlines() or ["it cannot be made"])[0]
-        raise InvalidInput(f"id: {id!r}: {first}") from None
-    check_kinds(options, _parameters_of(made.unwrapped))
+        raise InvalidInput(f"{id!r}: {first}", field="id") from None
+    check_types(options, _parameters_of(made.unwrapped))
     return made
 
 
 def _parameters_of(env: Any) -> Mapping[str, inspect.Parameter]:
-    """What the constructor of an environment asks for; nothing where it cannot be read."""
+    """The parameters of an environment's constructor; none where they cannot be inspected."""
     try:
         return inspect.signature(type(env), eval_str=True).parameters
     except (NameError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Runs of a store on a screen: a list of all, a page for one."""
+"""The runs of a store on a terminal: a line for each, or a page for one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rich.table import Table
 from advmdp.evaluation.schema import Level, reward_columns
 from advmdp.reports.units import Units
 
-SHOWN = 12  # checkpoints of a curve on the page of a run
+SHOWN = 12  # points of a curve on the page of a run
 
 
 def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
     """A line per run, aligned: plain text, since a store may hold many thousands."""
-    in_units = frame["reward_unit"].is_not_null().any()  # losses go without saying
+    in_units = frame["reward_unit"].is_not_null().any()  # losses need no unit
     cells = [("run", "status", "regret", "in", "episodes/s", "learner's parameters")]
     for row in frame.iter_rows(named=True):
         in_rewards = row["reward_unit"] is not None

@@ -1,4 +1,4 @@
-"""What the screen shows while runs play and when they are over."""
+"""The progress and the results of single runs on a terminal."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from advmdp.cli.terminal.run_progress import followed
+from advmdp.cli.terminal.run_summary import certificate_table, comparison_table, in_plain_words
+from advmdp.cli.terminal.screen import waiting
 from advmdp.evaluation.account import Checkpoint
 from advmdp.play import Progress
-from advmdp.reports.console import (
-    certificate_table,
-    comparison_table,
-    followed,
-    in_plain_words,
-    waiting,
-)
 from tests.reports.runs import learner_and_baseline, made_up_run
 
 LEARNER, BASELINE = learner_and_baseline()

@@ -1,0 +1,1 @@
+"""Output on a terminal: bars, tables, lines of text and JSON events."""

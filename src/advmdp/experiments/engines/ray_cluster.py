@@ -1,0 +1,166 @@
+"""Runs on a Ray cluster: the same specs, the same ``play_run``, the same results.
+
+The driver, which holds the locks of the runs, writes the results.  A worker writes checkpoints if
+the store's folder exists on its machine (a shared file system, or everything on one machine); where
+it does not, a run whose worker dies starts anew.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import logging
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from advmdp.errors import InvalidInput, MissingExtra
+from advmdp.experiments.engines.interface import (
+    DEFAULT_OPTIONS,
+    CheckpointSchedule,
+    Engine,
+    EngineOptions,
+)
+from advmdp.experiments.engines.results import (
+    CompletedRun,
+    OnProgress,
+    RunProgress,
+    RunResult,
+    result_of_error,
+)
+from advmdp.experiments.engines.single_run import play_run
+from advmdp.experiments.spec import RunSpec
+from advmdp.store.checkpoints import Checkpoints
+from advmdp.store.log import attach_log, detach_log
+
+POLL_SECONDS = 0.2
+RETRIES = 5  # of a task whose worker died; each resumes from the last checkpoint
+log = logging.getLogger(__name__)
+
+
+class RayEngine(Engine):
+    """Tasks on the cluster at ``options.address``, or on one that is started here."""
+
+    def __init__(self, store: Path, options: EngineOptions = DEFAULT_OPTIONS) -> None:
+        super().__init__(store.resolve(), options)
+        self.require()
+        ray = _ray()
+        self._owns_cluster = not ray.is_initialized()
+        if self._owns_cluster:
+            _connect(options.address, options.workers)
+        self.capacity = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._board = ray.remote(num_cpus=0)(_Board).remote()
+        # Ray itself sets the number of threads of a task to its number of CPUs.
+        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_task)
+        self._runs: dict[Any, RunSpec] = {}
+
+    @classmethod
+    def require(cls) -> None:
+        """Reject the engine where Ray is not installed."""
+        if importlib.util.find_spec("ray") is None:
+            raise MissingExtra("ray is not installed; install advmdp[ray]", field="engine")
+
+    def submit(self, spec: RunSpec) -> None:
+        schedule = self.options.schedule
+        task = self._task.remote(spec.to_json(), str(self.store), schedule, self._board)
+        self._runs[task] = spec
+
+    def poll(self, on_progress: OnProgress) -> list[RunResult]:
+        ray = _ray()
+        done, _ = ray.wait(list(self._runs), timeout=POLL_SECONDS)
+        for run, progress in ray.get(self._board.take_posts.remote()).items():
+            on_progress(run, progress)
+        return [self._result(task) for task in done]
+
+    def _result(self, task: Any) -> RunResult:
+        ray = _ray()
+        spec = self._runs.pop(task)
+        try:
+            completed = ray.get(task)
+        except ray.exceptions.RayTaskError as problem:
+            return result_of_error(spec, problem.cause)
+        except ray.exceptions.RayError:  # the worker died more often than Ray retries
+            return RunResult(spec, lost="its process died")
+        return RunResult(spec, completed=completed)
+
+    def stop(self) -> None:
+        ray = _ray()
+        ray.get(self._board.stop.remote())
+
+    def close(self) -> None:
+        ray = _ray()
+        if self._owns_cluster:
+            ray.shutdown()
+        else:
+            ray.kill(self._board)
+
+
+def _ray() -> Any:
+    """The library, untyped: its annotations do not fit its remote calls."""
+    return importlib.import_module("ray")
+
+
+class _Board:
+    """An actor: workers post their progress on it and read whether to stop."""
+
+    def __init__(self) -> None:
+        self._posts: dict[str, RunProgress] = {}
+        self._stopping = False
+
+    def post(self, run: str, progress: RunProgress) -> bool:
+        """Record the progress of a run; the answer is whether to stop."""
+        self._posts[run] = progress
+        return self._stopping
+
+    def take_posts(self) -> dict[str, RunProgress]:
+        """The latest progress of every run that posted since the last call."""
+        posts, self._posts = self._posts, {}
+        return posts
+
+    def stop(self) -> None:
+        """Tell all workers to stop."""
+        self._stopping = True
+
+
+def _task(spec_json: str, store: str, schedule: CheckpointSchedule, board: Any) -> CompletedRun:
+    """Play one run on a worker of the cluster."""
+    ray = _ray()
+    spec = RunSpec.from_json(spec_json)
+    stop = False
+
+    def report(progress: RunProgress) -> None:
+        nonlocal stop
+        stop = ray.get(board.post.remote(spec.id, progress))
+
+    work = Path(store) / "work" / spec.id
+    with tempfile.TemporaryDirectory() as temporary:
+        handler = attach_log(Path(store)) if work.is_dir() else None
+        if handler is None:
+            log.warning("%s: %s is not on this machine, so no checkpoint lasts", spec.id, store)
+        try:
+            return play_run(
+                spec,
+                Checkpoints(work if handler else Path(temporary), spec.hash),
+                schedule=schedule,
+                on_progress=report,
+                should_stop=lambda: stop,
+            )
+        finally:
+            if handler is not None:
+                detach_log(handler)
+
+
+def _connect(address: str | None, workers: int | None) -> None:
+    ray = _ray()
+    try:
+        ray.init(
+            address=address,
+            num_cpus=None if address else workers,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            configure_logging=True,
+        )
+    except (ConnectionError, RuntimeError, ValueError) as problem:
+        first = str(problem).splitlines()[0]
+        raise InvalidInput(f"cannot connect to a Ray cluster: {first}", field="address") from None

@@ -1,0 +1,95 @@
+"""Play one run of a store: from its newest checkpoint, with new ones on the way.
+
+The engines of the CPU call this in whatever process they like.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from advmdp.evaluation.run import Snapshot
+from advmdp.experiments.build import build
+from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, CheckpointSchedule
+from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunStopped
+from advmdp.experiments.spec import RunSpec
+from advmdp.play import Progress, play
+from advmdp.store.checkpoints import Checkpoints
+from advmdp.store.outcome import outcome_of
+
+log = logging.getLogger(__name__)
+
+
+def play_run(
+    spec: RunSpec,
+    checkpoints: Checkpoints,
+    *,
+    schedule: CheckpointSchedule = DEFAULT_OPTIONS.schedule,
+    on_progress: Callable[[RunProgress], None] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> CompletedRun:
+    """Play a run to its end, or write a checkpoint and raise ``RunStopped``.
+
+    The outcome has the same bits however often the run was interrupted and resumed.
+    """
+    components = build(spec)
+    saved = checkpoints.newest()
+    if saved is not None:
+        log.info("%s: resumed after %d episodes", spec.id, saved.episodes)
+    resumed_at, resumed_seconds = (saved.episodes, saved.seconds) if saved else (0, 0.0)
+
+    def report(progress: Progress) -> RunProgress:
+        regret, rate = progress.account.regret, progress.episodes_per_second
+        return RunProgress(progress.episodes, rate, regret, progress.epoch, resumed_at)
+
+    writer = _CheckpointWriter(checkpoints, schedule, should_stop, resumed_at, resumed_seconds)
+    run = play(
+        components.mdp,
+        components.losses,
+        components.learner,
+        spec.n_episodes,
+        components.seed,
+        checkpoints=components.evaluation_points,
+        progress=None if on_progress is None else lambda now: on_progress(report(now)),
+        resume=saved.snapshot if saved else None,
+        keep=writer,
+    )
+    outcome = outcome_of(run, spec.rewards, components.mdp.n_steps)
+    return CompletedRun(outcome, writer.seconds, resumed_at, resumed_seconds)
+
+
+class _CheckpointWriter:
+    """Writes checkpoints when they are due, and when the run is asked to stop."""
+
+    def __init__(
+        self,
+        checkpoints: Checkpoints,
+        schedule: CheckpointSchedule,
+        should_stop: Callable[[], bool],
+        episodes: int,
+        seconds: float,
+    ) -> None:
+        self._checkpoints, self._schedule = checkpoints, schedule
+        self._should_stop = should_stop
+        self._written_at, self._earlier_seconds = episodes, seconds
+        self._begin = self._last = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on the run, over all sittings."""
+        return self._earlier_seconds + time.perf_counter() - self._begin
+
+    def __call__(self, episodes: int, snapshot: Callable[[], Snapshot]) -> None:
+        stop = self._should_stop()
+        if stop or self._is_due(episodes):
+            self._checkpoints.write(episodes, self.seconds, snapshot())
+            self._written_at, self._last = episodes, time.perf_counter()
+        if stop:
+            raise RunStopped(f"stopped after {episodes} episodes")
+
+    def _is_due(self, episodes: int) -> bool:
+        if time.perf_counter() - self._last >= self._schedule.seconds:
+            return True
+        every = self._schedule.episodes
+        return every is not None and episodes - self._written_at >= every

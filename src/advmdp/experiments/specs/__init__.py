@@ -1,0 +1,1 @@
+"""The parts of a spec: components, rewards, and how values are validated."""

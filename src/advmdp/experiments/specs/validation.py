@@ -1,0 +1,59 @@
+"""Pydantic models whose errors are one line of the package's own family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from advmdp.errors import InvalidInput
+from advmdp.experiments.catalogue import nearest
+from advmdp.experiments.specs.rewards import RewardsSpec
+
+INT64_RANGE = 2**63  # the frames of a store keep whole numbers as signed 64-bit integers
+
+WholeNumber = Annotated[int, Field(strict=True)]
+Count = Annotated[int, Field(ge=0, lt=INT64_RANGE, strict=True)]
+EvaluationPoints = Annotated[int, Field(ge=1, strict=True)] | tuple[WholeNumber, ...]
+"""Points of the curves: a number per decade, or a list of episodes."""
+
+
+class FrozenModel(BaseModel):
+    """An immutable model that rejects unknown keys and raises ``InvalidInput``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as problem:
+            raise _invalid_input(problem, type(self)) from None
+
+
+def parse_document(text: str, parse: Callable[[str], Any], form: str) -> dict[str, Any]:
+    """The table of keys in a JSON or TOML document."""
+    try:
+        data = parse(text)
+    except ValueError as problem:
+        raise InvalidInput(f"not valid {form}: {problem}", field="spec") from None
+    if not isinstance(data, dict):
+        raise InvalidInput(f"the {form} document must be a table of keys", field="spec")
+    return data
+
+
+def _invalid_input(problem: ValidationError, model: type[BaseModel]) -> InvalidInput:
+    """The first complaint, with its field and a remedy."""
+    first = problem.errors()[0]
+    own = first.get("ctx", {}).get("error")
+    if isinstance(own, InvalidInput):
+        return own
+    field = ".".join(str(step) for step in first["loc"]) or "spec"
+    if first["type"] == "extra_forbidden":
+        parent = RewardsSpec if first["loc"][0] == "rewards" else model
+        hint = nearest(str(first["loc"][-1]), parent.model_fields)
+        return InvalidInput(f"no such key{hint}", field=field)
+    if first["type"] == "missing":
+        return InvalidInput(f"missing; add {field} = ...", field=field)
+    message = f"{first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}"
+    return InvalidInput(message, field=field)
