@@ -14,6 +14,7 @@ module has to be imported, and those that need a GPU are checked as well.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -35,6 +36,7 @@ CLAIM = re.compile(r"[Cc]laims? (`[\w-]+`(?:(?:, | and |, and )`[\w-]+`)*)")
 PATH = re.compile(r"(?P<path>[\w*./-]+\.(?:py|md|svg|json)|[\w./-]+/)(?:: (?P<names>.+))?")
 DOTTED = re.compile(r"(?P<name>(?:am|advmdp|benchmarks|tests)(?:\.\w+)+)(?:\(.*\))?")
 NAME = re.compile(r"(?P<name>[A-Za-z_]\w*(?:\.\w+)?)(?:\(\))?")
+BARE = re.compile(r"(?P<name>[A-Za-z_]\w*)(?:\(.*\))?")
 COMMAND = re.compile(r"advmdp \w+.*|python -m .*")
 
 ELSEWHERE = {"damaged/", "store.json"}  # in the folder of a store
@@ -105,6 +107,14 @@ def bound_by(body: Iterable[ast.stmt]) -> Iterator[str]:
                 for part in ast.walk(node)
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
             )
+
+
+def words_of(file: Path) -> Iterator[str]:
+    """All names that a file binds, without the classes they belong to, and its parameters."""
+    yield from (name.rpartition(".")[2] for name in names_in(file))
+    yield from (
+        node.arg for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.arg)
+    )
 
 
 def is_public(name: str) -> bool:
@@ -195,6 +205,16 @@ def test_the_notation_names_what_its_files_define() -> None:
         names = [match["name"] for span in SPAN.findall(code) if (match := NAME.fullmatch(span))]
         missing += [f"{name}: not in {listed}" for name in names if name not in defined]
     assert not missing
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_bare_names_are_of_the_package(page: str) -> None:
+    """Names without a path are bound somewhere: in a module, in a class, or as a parameter."""
+    known = {part for file in PACKAGE.rglob("*.py") for part in words_of(file)}
+    spans = spans_of((ROOT / page).read_text())
+    bare = [match["name"] for span in spans if (match := BARE.fullmatch(span))]
+    assert len(bare) > 20
+    assert not [name for name in bare if name not in known and not hasattr(builtins, name)]
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.stem)
