@@ -109,12 +109,14 @@ def bound_by(body: Iterable[ast.stmt]) -> Iterator[str]:
             )
 
 
-def words_of(file: Path) -> Iterator[str]:
-    """All names that a file binds, without the classes they belong to, and its parameters."""
-    yield from (name.rpartition(".")[2] for name in names_in(file))
-    yield from (
-        node.arg for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.arg)
-    )
+@cache
+def words() -> frozenset[str]:
+    """All names that the package binds, without the classes they belong to, and all parameters."""
+    files = list(PACKAGE.rglob("*.py"))
+    trees = (ast.parse(file.read_text()) for file in files)
+    parameters = {n.arg for tree in trees for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    bound = {name.rpartition(".")[2] for file in files for name in names_in(file)}
+    return frozenset(bound | parameters)
 
 
 def is_public(name: str) -> bool:
@@ -210,16 +212,17 @@ def test_the_notation_names_what_its_files_define() -> None:
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
 def test_bare_names_are_of_the_package(page: str) -> None:
     """Names without a path are bound somewhere: in a module, in a class, or as a parameter."""
-    known = {part for file in PACKAGE.rglob("*.py") for part in words_of(file)}
     spans = spans_of((ROOT / page).read_text())
     bare = [match["name"] for span in spans if (match := BARE.fullmatch(span))]
     assert len(bare) > 20
-    assert not [name for name in bare if name not in known and not hasattr(builtins, name)]
+    assert not [name for name in bare if name not in words() and not hasattr(builtins, name)]
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.stem)
-def test_paths_in_figures_exist(figure: Path) -> None:
+def test_paths_and_names_in_figures_exist(figure: Path) -> None:
     text = figure.read_text()
+    names = re.findall(r'class="name"[^>]*>(?:\d )?(\w+)<', text)
+    assert not [name for name in names if name not in words()]
     shown = re.sub(r"<style>.*?</style>|<[^>]*>", " ", text, flags=re.DOTALL)
     paths = [word for word in shown.split() if PATH.fullmatch(word)]
     assert len(paths) > 10
