@@ -128,7 +128,7 @@ class _Runner:
         while self._queue and len(self._claims) < self._engine.capacity and not self._stopping:
             spec = self._queue.popleft()
             try:
-                claim = self._claim(spec)
+                claim = self._lock(spec)
             except StorageFailure as problem:
                 self._give_up(problem)
                 return

@@ -35,7 +35,7 @@ def checked_path(path: str | os.PathLike[str], endings: Sequence[str], name: str
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise InvalidInput(
-            f"{name}: cannot write '{target}' ({reason}); choose another place"
+            f"cannot write '{target}' ({reason}); choose another place", field=name
         ) from None
     return target
 
