@@ -173,7 +173,7 @@ def test_the_file_says_what_it_is_and_has_no_time_in_it(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     header, arrays = read_archive(tmp_path / "one", "learner")
     assert header == {
-        "version": 1,
+        "version": 2,
         "class": "UOBREPS",
         "arguments": {"n_episodes": 100, "log_scale": 0.5},
         "layout": {"sizes": [1, 2, 1], "n_actions": 2},
@@ -296,7 +296,7 @@ def spoilt(path: Path, **changes: Any) -> None:
 
 
 BAD_HEADERS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
-    "newer": ({"version": 3}, am.InvalidInput, "of version 3, .* up to version 1"),
+    "newer": ({"version": 3}, am.InvalidInput, "of version 3, .* up to version 2"),
     "no number": ({"version": None}, am.DamagedFile, "do not make a learner"),
     "unknown class": ({"class": "os"}, am.InvalidInput, "holds a os, which is not in the"),
     "another class": ({"class": "Exp3IX"}, am.InvalidInput, "restore: .*same class"),

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import advmdp as am
-from advmdp.cli.terminal.tables import rate_table, rich_table, summary_table
+from advmdp.cli.terminal.tables import rich_table
 from advmdp.errors import InvalidInput
 from advmdp.reports.cells import cells_of
 from advmdp.reports.from_runs import LabelledRun, results_from_runs

@@ -25,7 +25,7 @@ from advmdp.learners.base import (
     Resumable,
 )
 from advmdp.learners.feedback import FlatEpisode, check_full_information, check_trajectory
-from advmdp.learners.first_version import renamed
+from advmdp.learners.first_version import is_first_version, renamed
 from advmdp.learners.saveable import Saveable, Saved
 
 NO_LOSSES = np.zeros(0)
@@ -82,7 +82,7 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state()`` returned, on a learner made with the same parameters."""
         mine = lasting_arrays(self._state)
-        if set(saved) != set(mine) and set(renamed(saved, mine)) == set(mine):
+        if is_first_version(saved):
             saved = renamed(saved, mine)
         if set(saved) != set(mine):
             raise InvalidInput(

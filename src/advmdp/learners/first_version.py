@@ -26,6 +26,11 @@ NEW_NAMES = {
 }
 
 
+def is_first_version(saved: Mapping[str, NDArray[Any]]) -> bool:
+    """Whether a state has names that only the first version used."""
+    return any(name == "rows.kind" or name.startswith(tuple(NEW_NAMES)) for name in saved)
+
+
 def renamed(saved: Mapping[str, NDArray[Any]], wanted: Mapping[str, NDArray[Any]]) -> Saved:
     """The arrays of a state under the names of ``wanted``, the arrays of a fresh learner.
 
@@ -35,7 +40,7 @@ def renamed(saved: Mapping[str, NDArray[Any]], wanted: Mapping[str, NDArray[Any]
     for name, array in saved.items():
         old = next((prefix for prefix in NEW_NAMES if name.startswith(prefix)), "")
         found[NEW_NAMES.get(old, "") + name.removeprefix(old)] = array
-    if "rows.kind" in found:  # the arrays of a box and of a ball; ``wanted`` says which of the two
+    if {"rows.kind", "rows.lower"} <= found.keys():  # box or ball: ``wanted`` says which
         found["rows.status"] = STATUS_OF_KIND[found["rows.kind"]]
         found["rows.centre"] = found["rows.lower"]
     return {name: array for name, array in found.items() if name in wanted}
