@@ -186,6 +186,18 @@ def test_an_order_may_be_exceeded_but_not_outgrown() -> None:
     assert four(linear).verdict == "fails"
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_stored_rows_does_not_matter(seed: int) -> None:
+    """A store may hold other runs as well, and hands out its rows in any order."""
+    design = over_horizons(with_delta("uob-reps"), EFFORT.horizons, EFFORT.gaps, 5)
+    others = over_horizons({"name": "uniform"}, EFFORT.horizons, EFFORT.gaps, 15)
+    runs = runs_frame([design, others], lambda spec: 1.0)
+    curves = curves_frame(design, shares(0.1, 0.3, 0.2, -0.5))
+    shuffled = (frame.sample(fraction=1.0, shuffle=True, seed=seed) for frame in (runs, curves))
+    found = four_terms.judge(design, *shuffled)
+    assert found.data == four(shares(0.1, 0.3, 0.2, -0.5)).data
+
+
 def test_terms_of_short_runs_are_vacuous() -> None:
     assert (
         four(shares(0.1, 0.1, 0.1, 0.1), Effort((1, 2), (), Gaps(2, 1), 3, 3)).verdict == "vacuous"

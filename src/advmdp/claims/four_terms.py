@@ -64,9 +64,7 @@ def judge(design: Design, runs: pl.DataFrame, curves: pl.DataFrame) -> Finding:
     residual = _residual(curves)
     layout = layout_of(SMALL)
     horizons = [spec.n_episodes for spec in design[0, :, 0]]
-    ends = curves.join(runs.select("run", "n_episodes"), on="run").filter(
-        curves["episodes"] == _length(curves, runs)
-    )
+    ends = final_rows(runs, curves)
     data: dict[str, Any] = {"T": horizons, "residual": residual}
     series, texts, verdicts = [], [], []
     for term, bound in BOUNDS.items():
@@ -195,8 +193,15 @@ def _residual(curves: pl.DataFrame) -> float:
     return float((np.abs(np.sum(terms, axis=0) - curves["regret"].to_numpy()) / size).max())
 
 
-def _length(curves: pl.DataFrame, runs: pl.DataFrame) -> Any:
-    return curves.join(runs.select("run", "n_episodes"), on="run", how="left")["n_episodes"]
+def final_rows(runs: pl.DataFrame, curves: pl.DataFrame) -> pl.DataFrame:
+    """The last row of the curve of every run, whatever the order of the rows in either frame.
+
+    The condition is evaluated on the joined frame: a join promises no order of rows.
+    """
+    import polars as pl
+
+    joined = curves.join(runs.select("run", "n_episodes"), on="run", how="inner")
+    return joined.filter(pl.col("episodes") == pl.col("n_episodes"))
 
 
 def _largest_share(data: dict[str, Any]) -> float:
