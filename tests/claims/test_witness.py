@@ -163,3 +163,84 @@ def test_a_box_misses_the_truth_on_either_side(side: str, step: float) -> None:
     assert kernel.holds_truth(graph, 0, truth, state)
     getattr(state.rows, side)[1] = truth[1] + step
     assert not kernel.holds_truth(graph, 0, truth, state)
+
+
+class ThroughTheProtocol:
+    """A learner played through its public methods; notes the counters at every epoch's start."""
+
+    def __init__(self, learner: am.UOBREPS) -> None:
+        self.learner, self.layout, self.epoch = learner, learner.layout, 0
+        self.counts: list[tuple[np.ndarray, np.ndarray]] = []
+        self.visited: list[np.ndarray] = []
+        self.policies: list[list[np.ndarray]] = []
+        self.paths: list[np.ndarray] = []
+
+    def policy(self) -> list[np.ndarray]:
+        layout, learner = self.layout, self.learner
+        if learner.epoch > self.epoch:
+            self.epoch = learner.epoch
+            seen = layout.flat_triples(learner.transitions_seen)
+            self.counts.append((layout.flat_pairs(learner.visits), seen))
+        self.visited.append(self.counts[-1][0])
+        self.policies.append(learner.policy())
+        return self.policies[-1]
+
+    def update(self, trajectory: am.Trajectory) -> None:
+        states = self.layout.layer_start[: self.layout.n_layers] + trajectory.states[:-1]
+        self.paths.append(states * self.layout.n_actions + trajectory.actions)
+        self.learner.update(trajectory)
+
+
+@pytest.mark.parametrize("make", [am.UOBREPS, am.UOBREPSL1])
+def test_shared_counters_are_read_through_their_rows(make: type[am.UOBREPS]) -> None:
+    """On stationary dynamics rows of many layers share a counter, which has another number."""
+    mdp = am.families.river_swim(length=3, horizon=5, pooled=True)
+    layout, n_episodes = mdp.layout, 60
+    losses = am.losses.Stochastic(layout.pairs(np.full(layout.n_rows, 0.5)))
+    watched = watch(mdp, losses, make(layout, n_episodes), n_episodes, seed=4, bounds=False)
+    notes, slow = watched.last, ThroughTheProtocol(make(layout, n_episodes))
+    am.play(mdp, losses, slow, n_episodes, seed=4)
+    slow.policy()  # the set of the epoch that the last episode may have opened
+    inverse, root, seen_inverse, seen_root = np.zeros((4, layout.n_layers))
+    for policy, visits, path in zip(slow.policies, slow.visited, slow.paths, strict=False):
+        measure = am.occupancy_measure(mdp.transitions, policy, layout)
+        q = np.concatenate([table.sum(axis=2).ravel() for table in measure])
+        n = np.maximum(1.0, visits)
+        inverse += np.bincount(layout.row_layer, weights=q / n)
+        root += np.bincount(layout.row_layer, weights=q / np.sqrt(n))
+        seen_inverse += 1.0 / n[path]
+        seen_root += 1.0 / np.sqrt(n[path])
+    assert np.allclose(notes.inverse, inverse)
+    assert np.allclose(notes.root, root)
+    assert np.allclose(notes.seen_inverse, seen_inverse)
+    assert np.allclose(notes.seen_root, seen_root)
+    factor = max(least_factor(make, layout, mdp.flat, *counts) for counts in slow.counts)
+    factor /= slow.learner.log_term
+    assert notes.worst[kernel.LEAST_SCALE] == pytest.approx(factor, rel=1e-9)
+
+
+def least_factor(
+    make: type[am.UOBREPS],
+    layout: am.Layout,
+    truth: np.ndarray,
+    visits: np.ndarray,
+    seen: np.ndarray,
+) -> float:
+    """The least log term with which the sets of these counts hold the truth, by bisection."""
+    n = visits[layout.entry_rows()]
+    known = (n > 0) & (layout.row_sizes()[layout.entry_rows()] > 1)
+    away = np.where(known, abs(truth - seen / np.maximum(1.0, n)), 0.0)
+    if make is am.UOBREPSL1:  # the radius sqrt(2 |successors| log_term / N)
+        distance = np.add.reduceat(away, layout.row_start[:-1])
+        return float((distance**2 * visits / (2.0 * layout.row_sizes())).max())
+
+    def held(log_term: float) -> bool:
+        rate = log_term / np.maximum(1.0, n - 1.0)
+        width = 2.0 * np.sqrt(seen / np.maximum(1.0, n) * rate) + 14.0 / 3.0 * rate
+        return bool((away <= width).all())
+
+    low, high = 0.0, 1e3
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if held(middle) else (middle, high)
+    return high

@@ -80,14 +80,14 @@ def scale_to_hold(graph: Graph, r: int, transitions: Floats, learner: Learner) -
     """The factor on the log term with which this row's set would just hold the truth."""
     begin = row_begin(graph, r)
     size = row_size(graph, r)
-    n = learner.visits.pairs[r]
+    n = learner.visits.pairs[learner.visits.counter[r]]
     log_term = learner.rates.log_term
     if n == 0 or size == 1:
         return 0.0
     scale = 0.0
     distance = 0.0
     for j in range(size):
-        centre = learner.visits.triples[begin + j] / n
+        centre = learner.visits.triples[learner.visits.cell[r] + j] / n
         away = abs(transitions[begin + j] - centre)
         distance += away
         # 2 sqrt(centre s) + 14/3 s = away, with s = scale * log_term / max(1, N - 1), Eq. (width)
@@ -176,10 +176,10 @@ def look_before(graph: Graph, world: World, learner: Learner, ledger: Ledger, w:
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 q = ledger.mass[x] * linear(learner.measure.policy[r])
-                n = float(max(1, learner.visits.opened[r]))
+                n = float(max(1, learner.visits.opened[learner.visits.counter[r]]))
                 w.inverse[k] += q / n
                 w.root[k] += q / math.sqrt(n)
-        n = float(max(1, learner.visits.opened[ledger.path[k]]))
+        n = float(max(1, learner.visits.opened[learner.visits.counter[ledger.path[k]]]))
         w.seen_inverse[k] += 1.0 / n
         w.seen_root[k] += 1.0 / math.sqrt(n)
 
