@@ -34,7 +34,7 @@ def powers(own: float, upper: float, noise: float = 0.01) -> Measurement:
 MADE_UP = {
     "holds": lambda: powers(1.0, 0.5),
     "fails": lambda: powers(0.5, 0.5),
-    "vacuous": lambda: powers(0.9, 0.5, noise=0.9),
+    "vacuous": lambda: powers(0.65, 0.5, noise=0.2),
 }
 
 
@@ -43,6 +43,7 @@ def test_the_difference_of_the_exponents_decides() -> None:
     assert finding.data["difference"].estimate == pytest.approx(0.5, abs=0.01)
     assert finding.margin.endswith("(lower end)")
     assert judge(powers(0.5, 0.9)).verdict == "fails"
+    assert judge(powers(0.9, 0.5, noise=0.9)).verdict == "vacuous"  # a resample has no logarithm
     one = Measurement(regrets(grids(EFFORT._replace(n_replicates=1)), lambda spec: 1.0))
     assert judge(one).verdict == "vacuous"  # no interval from one replicate
 

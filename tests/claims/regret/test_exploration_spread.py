@@ -10,6 +10,7 @@ from advmdp.claims.regret.exploration_spread import (
     Effort,
     Measurement,
     grids,
+    judge,
     resampled_quantiles,
 )
 from advmdp.experiments.spec import RunSpec
@@ -39,6 +40,13 @@ MADE_UP = {
     "fails": lambda: without_gamma(lambda spec: 50 + luck(spec)),
     "vacuous": lambda: without_gamma(lambda spec: 100 + luck(spec)),
 }
+
+
+def test_a_rise_within_its_interval_is_vacuous() -> None:
+    judgement = judge(without_gamma(lambda spec: 100.2 + luck(spec)))
+    rise = judgement.data["rise of the 95% quantile, losses that turn"]
+    assert rise.low < 0.0 < rise.estimate
+    assert judgement.verdict == "vacuous"
 
 
 def test_quantiles_are_reported() -> None:

@@ -38,6 +38,14 @@ def test_the_margin_is_the_least_ratio() -> None:
     assert finding.data["ucrl2, adaptive"]["more than uob-reps"].low > 1e5
 
 
+def test_steeper_but_no_larger_is_vacuous() -> None:
+    """Regrets that meet that of UOB-REPS at the largest T."""
+    judgement = judge(powers(0.5, 1.0, constant=1.01 * 10**-2.5))
+    excess = judgement.data["ucrl2, adaptive"]["more than uob-reps"]
+    assert excess.low < 0.0 < excess.high
+    assert judgement.verdict == "vacuous"
+
+
 def test_a_smaller_regret_than_that_of_uob_reps_fails() -> None:
     assert judge(powers(0.5, 0.5, constant=-1.0)).verdict == "fails"
 
