@@ -207,10 +207,12 @@ print("safe")
 """
 
 
-# The lemmas' claims: sums that a witness keeps, with and without the bounds of all pairs.
+# The lemmas' claims: sums that an observer keeps, with and without the bounds of all pairs.
 WATCHED = """
-from advmdp.claims import witness
-from advmdp.claims.witness import watch, watch_all
+from dataclasses import asdict
+
+from advmdp.claims.playing import observed_runs
+from advmdp.claims.playing.observed_runs import observe_run, observe_runs
 
 N = 8
 LOSSES = am.losses.Stochastic(np.ones(LAYOUT.n_rows))
@@ -223,21 +225,22 @@ def runs():
 
 
 played_here = []
-witness.watch = lambda *run, **how: played_here.append(run) or watch(*run, **how)
+observed_runs.observe_run = lambda *run, **how: played_here.append(run) or observe_run(*run, **how)
 for bounds in (True, False):
-    card = watch_all(runs(), N, bounds=bounds, on_card=True)
+    card = observe_runs(runs(), N, bounds=bounds, on_gpu=True)
     assert (len(played_here) > 0) == FAILS  # runs whose last episode opened an epoch
-    cores = watch_all(runs(), N, bounds=bounds)
+    cores = observe_runs(runs(), N, bounds=bounds)
     assert len(card) == len(cores) == 3
     for ours, theirs in zip(card, cores):
-        assert ours.bounds == theirs.bounds == bounds
-        assert np.array_equal(ours.counts, theirs.counts), (ours.counts, theirs.counts)
-        for name in theirs._fields[1:]:
-            a, b = getattr(ours, name), getattr(theirs, name)
-            assert np.allclose(a, b, rtol=CLOSE, atol=CLOSE), name
+        for name, value in asdict(theirs).items():
+            a = getattr(ours, name)
+            assert type(a) is type(value), name
+            close = 0.0 if isinstance(value, int) else CLOSE
+            assert np.allclose(a, value, rtol=close, atol=close), name
+        assert (theirs.upper.any() and theirs.spread.any()) == bounds
     played_here.clear()
-    assert sum(note.counts[4] for note in cores) > 50  # rows that were looked at
-assert max(note.worst[3] for note in cores) > 0.0
+    assert sum(seen.rows for seen in cores) > 50  # rows that were looked at
+assert max(seen.least_factor for seen in cores) > 0.0
 print("watched")
 """
 

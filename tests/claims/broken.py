@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import advmdp as am
 
 
@@ -55,7 +53,3 @@ class LyingExploration(am.UOBREPS):
         said = self.gamma
         super().__init__(layout, n_episodes, **settings | {"gamma_scale": 1e-6})
         self.gamma = said
-
-
-def rng() -> np.random.Generator:
-    return np.random.default_rng(3)

@@ -6,49 +6,22 @@ import io
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from advmdp.claims import verify as verifying
-from advmdp.claims.catalogue import Claim
-from advmdp.claims.finding import Finding
-from advmdp.claims.lab import Incomplete, Lab
-from advmdp.claims.table import findings_table, summary_line
+from advmdp.claims.lab import Lab, MissingRuns
+from advmdp.claims.output.findings_table import findings_table, summary_line
 from advmdp.cli import main
 from advmdp.errors import InvalidInput
-from advmdp.reports.figures.panels import Panel, Series
-from advmdp.reports.statistics import Interval
 from advmdp.store import Store
-
-
-def finding(verdict: str = "holds", claim: str = "A claim", **rest) -> Finding:  # type: ignore[no-untyped-def]
-    line = Series("uob-reps", "UOB-REPS", np.array([1.0, 10.0]), np.array([2.0, np.nan]))
-    bound = Series("bound", "the bound", np.array([1.0, 10.0]), np.array([3.0, 9.0]))
-    texts = dict.fromkeys(
-        ("reference", "checked", "instances", "measured", "bound", "margin"), "so"
-    )
-    return Finding(
-        claim=claim,
-        verdict=verdict,  # type: ignore[arg-type]
-        panels=(Panel("Growth", "T (episodes)", "regret", (line, bound), x_log=True),),
-        **{
-            **texts,
-            "runs": ("run-1", "run-2"),
-            "data": {"slope": Interval(0.5, np.nan, 0.6, 3)},
-            **rest,
-        },
-    )
-
+from tests.claims import fake_claims
 
 VERDICTS = {"first": "holds", "second": "fails", "third": "vacuous", "fourth": "fails"}
 
 
 @pytest.fixture
 def claims(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    made = {
-        name: Claim(lambda lab, v=v: finding(v), runs=lambda quick: [])
-        for name, v in VERDICTS.items()
-    }
+    made = {name: fake_claims.claim(verdict) for name, verdict in VERDICTS.items()}
     monkeypatch.setattr(verifying, "CLAIMS", made)
     monkeypatch.setattr(verifying.verify, "__defaults__", ((), made))
     monkeypatch.setattr(verifying.checked_names, "__defaults__", (made,))
@@ -84,10 +57,10 @@ def test_the_exit_code_counts_failures(tmp_path, claims, monkeypatch, capsys) ->
 
 
 def test_a_claim_without_its_runs_is_left_out(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
-    def incomplete(lab: Lab) -> Finding:
-        raise Incomplete("verify: run-7 could not be played: no certified projection")
+    def incomplete(lab: Lab, effort: str) -> str:
+        raise MissingRuns("verify: run-7 could not be played: no certified projection")
 
-    claims["second"] = Claim(incomplete, runs=lambda quick: [])
+    claims["second"] = fake_claims.claim(measure=incomplete)
     monkeypatch.chdir(tmp_path)
     assert main(["verify", "--store", "s"]) == 2  # the fourth fails, the second has no verdict
     shown = capsys.readouterr()
@@ -96,19 +69,16 @@ def test_a_claim_without_its_runs_is_left_out(tmp_path, claims, monkeypatch, cap
     assert shown.err == "not measured: second; the reasons are in s/log.txt\n"
 
 
-def broken_solver(lab: Lab) -> Finding:
+def broken_solver(lab: Lab, effort: str) -> str:
     raise ArithmeticError("the solver\ngave up")
-
-
-def sound_lemma(lab: Lab) -> Finding:
-    return finding("holds")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_an_error_inside_a_claim_leaves_the_others(
     tmp_path, claims, monkeypatch, capsys, workers
 ) -> None:  # type: ignore[no-untyped-def]
-    claims["second"], claims["third"] = Claim(broken_solver), Claim(sound_lemma)
+    claims["second"] = fake_claims.claim(measure=broken_solver, stored=False)
+    claims["third"] = fake_claims.claim("holds", stored=False)
     monkeypatch.chdir(tmp_path)
     assert main(["verify", "--store", "s", "--workers", workers]) == 2  # second and fourth
     shown = capsys.readouterr()
@@ -135,10 +105,10 @@ def test_refusals_come_before_anything_is_made(tmp_path, claims, monkeypatch, ca
 
 
 def test_a_cut_says_how_to_go_on(tmp_path, claims, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
-    def cut(lab: Lab) -> Finding:
+    def cut(lab: Lab, effort: str) -> str:
         raise KeyboardInterrupt
 
-    claims["second"] = Claim(cut, runs=lambda quick: [])
+    claims["second"] = fake_claims.claim(measure=cut)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["advmdp", "verify", "--store", "a folder"])
     assert main(["verify", "--store", "a folder"]) == 130
@@ -153,5 +123,5 @@ def test_texts_are_no_markup_on_a_terminal() -> None:
     from rich.console import Console
 
     console = Console(width=120, file=io.StringIO())
-    console.print(findings_table({"x": finding(claim="[red]not red[/red]")}))
+    console.print(findings_table({"x": fake_claims.finding(statement="[red]not red[/red]")}))
     assert "[red]not red[/red]" in console.file.getvalue()  # type: ignore[attr-defined]

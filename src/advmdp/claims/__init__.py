@@ -1,1 +1,4 @@
-"""The paper's claims, measured."""
+"""The claims of the paper: measured, judged and described.
+
+``catalogue`` lists them; ``lemmas`` and ``regret`` hold one file for each; ``verify`` runs them.
+"""

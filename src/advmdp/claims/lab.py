@@ -1,4 +1,4 @@
-"""Where claims are measured: how much effort, which seed, and a store for the long runs."""
+"""The laboratory of the claims: effort, seed, workers, and a store for the long runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from advmdp.claims.aside import spread
-from advmdp.claims.designs import size_of
+from advmdp.batch import card_name
+from advmdp.claims.playing.process_pool import map_in_processes
+from advmdp.claims.playing.run_grids import workload
 from advmdp.errors import AdvMDPError
 from advmdp.experiments.engines.batch_selection import worth_a_batch
 from advmdp.experiments.engines.interface import Engine, EngineOptions
@@ -22,25 +23,25 @@ from advmdp.store import Store
 if TYPE_CHECKING:
     import polars as pl
 
-MakeEngine = Callable[[Path], Engine]
+EngineFactory = Callable[[Path], Engine]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Incomplete(AdvMDPError):
-    """Runs that a claim needs are missing."""
+class MissingRuns(AdvMDPError):
+    """Stored runs that a claim needs could not be played."""
 
 
-def nothing(message: str) -> None:
-    """Say nothing."""
+def silent(message: str) -> None:
+    """Print nothing."""
 
 
 @dataclass(frozen=True)
 class Lab:
-    """What a claim is given.
+    """What a claim is given to measure with.
 
-    ``quick`` asks for minutes, otherwise hours are fine.  Runs that go through ``play`` are kept in
-    the store: they are not played again, and survive an interruption.
+    ``quick`` asks for minutes of computation; otherwise hours are allowed.  Runs that go through
+    ``play`` are kept in the store: they are played once, and an interrupted command continues.
     """
 
     store: Store
@@ -49,42 +50,50 @@ class Lab:
     seed: int = 0
     watcher: Watcher | None = None
     say: Callable[[str], None] = print
-    engine: MakeEngine | None = None
-    """Where runs are played, given the store's folder; by ``workers`` processes if None."""
-    card: MakeEngine | None = None
-    """Where runs are played that are many enough for a batch on a GPU; as the others if None."""
-    on_card: bool = False
-    """Whether a claim that plays runs of its own, beside the store, has them played on a GPU."""
+    engine: EngineFactory | None = None
+    """Plays stored runs, given the store's folder; ``workers`` local processes if None."""
+    gpu_engine: EngineFactory | None = None
+    """Plays the stored runs that fill a batch on a GPU; ``engine`` plays them if None."""
+    on_gpu: bool = False
+    """Whether claims play the runs beside the store as batches on a GPU, where they can."""
 
     def rng(self, claim: str) -> np.random.Generator:
-        """Random numbers of a claim's own."""
+        """The random numbers of a claim: a stream of its own for each seed."""
         return np.random.default_rng([self.seed, *claim.encode()])
 
-    def alone(self) -> Lab:
-        """For a process of its own: one worker, which says nothing and plays no stored runs."""
-        quiet = replace(self, workers=1, watcher=None, say=nothing, engine=None, card=None)
-        return replace(quiet, on_card=self.card is not None)
+    def origin(self, *, on_gpu: bool) -> str:
+        """The seed of the runs beside the store, and the GPU that played them if one did.
 
-    def spread(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """``function`` of every item, by all workers."""
-        return spread(function, items, self.workers)
+        A GPU's trajectories differ from a CPU's after some thousand episodes (docs/gpu.md).
+        """
+        where = f", played on {card_name()}" if on_gpu and self.on_gpu else ""
+        return f"seed {self.seed}{where}"
+
+    def for_worker(self) -> Lab:
+        """The lab of a worker process: one worker, no output, no engines for stored runs."""
+        quiet = replace(self, workers=1, watcher=None, say=silent, engine=None, gpu_engine=None)
+        return replace(quiet, on_gpu=self.gpu_engine is not None)
+
+    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Apply ``function`` to every item, on all workers."""
+        return map_in_processes(function, items, self.workers)
 
     def missing(self, specs: Sequence[RunSpec]) -> list[RunSpec]:
-        """Those that the store lacks."""
+        """The runs that the store lacks."""
         return [spec for spec in specs if not self.store.is_finished(spec.identity())]
 
     def prepare(self, specs: Sequence[RunSpec]) -> None:
-        """Play what the store lacks, the longest runs first: the last ones end close together."""
-        missing = sorted(self.missing(specs), key=size_of, reverse=True)
-        batch = worth_a_batch(missing, self.workers) if self.card else []
+        """Play the runs that the store lacks, longest first, so that all workers end together."""
+        missing = sorted(self.missing(specs), key=workload, reverse=True)
+        batch = worth_a_batch(missing, self.workers) if self.gpu_engine else []
         single = set(missing) - set(batch)
-        if self.card and batch:
-            self._run(batch, self.card(self.store.path))
+        if self.gpu_engine and batch:
+            self._run(batch, self.gpu_engine(self.store.path))
         if single:
             self._run([spec for spec in missing if spec in single], self._engine())
 
     def play(self, specs: Sequence[RunSpec]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """``runs`` and ``curves`` of these specs, played as far as the store lacks them."""
+        """The frames ``runs`` and ``curves`` of these specs; plays those that the store lacks."""
         import polars as pl
 
         self.prepare(specs)
@@ -103,4 +112,4 @@ class Lab:
             raise KeyboardInterrupt
         if summary.failures:
             run, reason = next(iter(summary.failures.items()))
-            raise Incomplete(f"verify: {run} could not be played: {reason}")
+            raise MissingRuns(f"verify: {run} could not be played: {reason}")

@@ -1,4 +1,4 @@
-"""What ``advmdp verify`` would play: how many runs, how many episodes, about how long."""
+"""What ``advmdp verify`` would play: numbers of runs and episodes, and an estimate of the time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich import box
 from rich.table import Table
 
-from advmdp.claims.catalogue import CLAIMS, Claim
-from advmdp.claims.designs import size_of
+from advmdp.claims.catalogue import CLAIMS
+from advmdp.claims.playing.run_grids import workload
 from advmdp.claims.verify import Claims
 from advmdp.experiments.spec import RunSpec
 from advmdp.reports.durations import duration
@@ -18,86 +18,83 @@ if TYPE_CHECKING:
     from advmdp.store import Store
 
 SECONDS, SECONDS_PER_TRIPLE = 2e-6, 3e-8
-"""Of an episode, where the store has no run of this learner in worlds of this shape."""
+"""Assumed time of an episode, where the store has no run of the learner on MDPs of the shape."""
 
 
-class Part(NamedTuple):
-    """What one claim adds to the list; runs that an earlier claim shares are counted there."""
+class PlannedClaim(NamedTuple):
+    """The stored runs of one claim; a run that an earlier claim shares is counted there."""
 
     runs: int
     finished: int
-    """Of these, in the store already."""
+    """Those of them that are in the store."""
     shared: int
     """Runs of earlier claims that this one uses as well."""
     episodes: int
-    """Left to play."""
+    """Episodes left to play."""
     seconds: float
-    """Of one core, for them."""
+    """Estimated time for them on one core."""
     stored: bool
-    """Whether it rests on stored runs; the others are measured anew each time."""
+    """Whether the claim rests on stored runs; the others are measured anew each time."""
 
 
-def plan(
+def plan_claims(
     names: Sequence[str], store: Store | None, *, quick: bool, claims: Claims = CLAIMS
-) -> dict[str, Part]:
-    """Claim by claim; the time of an episode is that of finished runs in the store, if any.
+) -> dict[str, PlannedClaim]:
+    """The plan, claim by claim; times are those of finished runs in the store, if there are any.
 
-    >>> plan(["four-terms"], None, quick=True)["four-terms"].runs
+    >>> plan_claims(["four-terms"], None, quick=True)["four-terms"].runs
     80
     """
-    rates = _rates(store)
+    rates = _seconds_per_episode(store)
     seen: set[RunSpec] = set()
     planned = {}
     for name in names:
-        specs = _runs(claims[name], quick)
+        specs = claims[name].runs(quick=quick)
         own = [spec for spec in specs if spec not in seen]
         seen.update(own)
         left = [s for s in own if store is None or not store.is_finished(s.identity())]
-        planned[name] = Part(
+        planned[name] = PlannedClaim(
             runs=len(own),
             finished=len(own) - len(left),
             shared=len(specs) - len(own),
             episodes=sum(spec.n_episodes for spec in left),
             seconds=sum(_seconds(spec, rates) for spec in left),
-            stored=claims[name].runs is not None,
+            stored=claims[name].is_stored,
         )
     return planned
 
 
-def plan_table(planned: dict[str, Part]) -> Table:
+def plan_table(planned: dict[str, PlannedClaim]) -> Table:
     """The claims with stored runs, for a terminal."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("claim", no_wrap=True)
     for name in ("runs", "shared", "in store", "to play", "on one core"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name, part in planned.items():
-        if part.stored:
-            counts = (f"{count:,}" for count in (part.runs, part.shared, part.finished))
-            left = f"{part.episodes / 1e6:,.1f} M"
-            table.add_row(name, *counts, left, duration(part.seconds))
+    for name, claim in planned.items():
+        if claim.stored:
+            counts = (f"{count:,}" for count in (claim.runs, claim.shared, claim.finished))
+            left = f"{claim.episodes / 1e6:,.1f} M"
+            table.add_row(name, *counts, left, duration(claim.seconds))
     return table
 
 
-def plan_summary(planned: dict[str, Part], workers: int) -> str:
-    """All together in a few words.
+def plan_summary(planned: dict[str, PlannedClaim], workers: int) -> str:
+    """The whole plan in one line.
 
-    >>> plan_summary({"a": Part(2, 1, 0, 100, 60.0, True), "b": Part(0, 0, 0, 0, 0.0, False)}, 2)
+    >>> stored, own = PlannedClaim(2, 1, 0, 100, 60.0, True), PlannedClaim(0, 0, 0, 0, 0.0, False)
+    >>> plan_summary({"a": stored, "b": own}, 2)
     '100 episodes in 1 runs, about 30 s on 2 cores; 1 more claims without stored runs'
     """
-    parts = planned.values()
-    episodes, runs = sum(p.episodes for p in parts), sum(p.runs - p.finished for p in parts)
-    time = duration(sum(part.seconds for part in parts) / workers)
-    more = sum(not part.stored for part in parts)
+    claims = planned.values()
+    episodes, runs = sum(c.episodes for c in claims), sum(c.runs - c.finished for c in claims)
+    time = duration(sum(claim.seconds for claim in claims) / workers)
+    more = sum(not claim.stored for claim in claims)
     rest = f"; {more} more claims without stored runs" if more else ""
     return f"{episodes:,} episodes in {runs:,} runs, about {time} on {workers} cores{rest}"
 
 
-def _runs(claim: Claim, quick: bool) -> list[RunSpec]:
-    return [] if claim.runs is None else claim.runs(quick)
-
-
-def _rates(store: Store | None) -> dict[tuple[str, str], float]:
-    """Seconds an episode by learner and MDP, over all finished runs."""
+def _seconds_per_episode(store: Store | None) -> dict[tuple[str, str], float]:
+    """Mean time of an episode by learner and MDP, over all finished runs."""
     if store is None:
         return {}
     import polars as pl
@@ -112,5 +109,5 @@ def _rates(store: Store | None) -> dict[tuple[str, str], float]:
 def _seconds(spec: RunSpec, rates: dict[tuple[str, str], float]) -> float:
     rate = rates.get((spec.learner.label, spec.mdp.label))
     if rate is None:
-        return SECONDS * spec.n_episodes + SECONDS_PER_TRIPLE * size_of(spec)
+        return SECONDS * spec.n_episodes + SECONDS_PER_TRIPLE * workload(spec)
     return rate * spec.n_episodes

@@ -1,35 +1,24 @@
-"""Go through the claims, one after the other, and write down what was found."""
+"""Measure the claims one after the other, and collect the findings."""
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from advmdp.atomic_files import replacing
-from advmdp.claims.aside import spread
-from advmdp.claims.catalogue import CLAIMS, Claim, runs_of
-from advmdp.claims.finding import Finding
-from advmdp.claims.lab import Incomplete, Lab
+from advmdp.claims.catalogue import CLAIMS, AnyClaim, runs_of
+from advmdp.claims.finding import Finding, Findings
+from advmdp.claims.lab import Lab, MissingRuns
+from advmdp.claims.playing.process_pool import map_in_processes
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.experiments.catalogue import nearest
-from advmdp.reports.html.self_contained import panel_data
-from advmdp.reports.output_path import checked_path
 
 log = logging.getLogger(__name__)
-Findings = dict[str, Finding]
-"""By the name that the command line knows."""
-Claims = Mapping[str, Claim]
+Claims = Mapping[str, AnyClaim]
 
 
 def checked_names(names: Sequence[str], claims: Claims = CLAIMS) -> list[str]:
@@ -47,100 +36,63 @@ def checked_names(names: Sequence[str], claims: Claims = CLAIMS) -> list[str]:
 
 
 def verify(lab: Lab, names: Sequence[str] = (), claims: Claims = CLAIMS) -> Findings:
-    """Measure the claims; the lab is told what came out of each.
+    """Measure and judge the claims; the lab reports each verdict as it is known.
 
     The stored runs of all claims are played as one list, so that no worker waits for the end of a
-    claim; then the claims without stored runs are measured side by side, and the others judged.
-    A claim is left out, and the lab told why, if one of its runs cannot be played or if anything
-    else goes wrong in it: the others are worth having.
+    claim; then the claims without stored runs are measured in parallel, and the others judged.
+    A claim is left out, and the lab reports why, if one of its runs cannot be played or an error
+    occurs in it: the other findings are still returned.
     """
     wanted = checked_names(names, claims)
-    with suppress(Incomplete):  # the claims that need what is missing will say so
+    with suppress(MissingRuns):  # the claims that need the missing runs report it below
         lab.prepare(runs_of((claims[name] for name in wanted), quick=lab.quick))
-    measured: dict[str, Finding] = {}
+    findings: Findings = {}
 
-    def heard(result: _Measured) -> None:
-        name, found, seconds = result
-        if isinstance(found, _Problem):
+    def report(outcome: _Outcome) -> None:
+        name, found, seconds = outcome
+        if isinstance(found, _Error):
             log.error("%s: not measured: %s", name, found.trace)
             lab.say(f"{name}: not measured: {found.line}")
             return
-        measured[name] = found
-        lab.say(f"[{len(measured)}/{len(wanted)}] {name}: {found.verdict} ({seconds:.0f} s)")
+        findings[name] = found
+        lab.say(f"[{len(findings)}/{len(wanted)}] {name}: {found.verdict} ({seconds:.0f} s)")
 
-    alone = [name for name in wanted if claims[name].runs is None]
-    spread(
-        partial(_measure, lab.alone()), [(n, claims[n].measure) for n in alone], lab.workers, heard
-    )
-    for name in wanted:
-        if name not in alone:
-            heard(_measure(lab, (name, claims[name].measure)))
-    return {name: measured[name] for name in wanted if name in measured}
+    chosen = [(name, claims[name]) for name in wanted]
+    own_runs = [item for item in chosen if not item[1].is_stored]
+    map_in_processes(partial(_find, lab.for_worker()), own_runs, lab.workers, report)
+    for item in chosen:
+        if item[1].is_stored:
+            report(_find(lab, item))
+    return {name: findings[name] for name in wanted if name in findings}
 
 
-class _Problem(NamedTuple):
+class _Error(NamedTuple):
+    """An error inside a claim: in a line for the terminal, and in full for the log."""
+
     line: str
     trace: str
 
 
-class _Measured(NamedTuple):
+class _Outcome(NamedTuple):
     name: str
-    finding: Finding | _Problem
+    finding: Finding | _Error
     seconds: float
 
 
-def _measure(lab: Lab, claim: tuple[str, Callable[[Lab], Finding]]) -> _Measured:
+def _find(lab: Lab, item: tuple[str, AnyClaim]) -> _Outcome:
     begin = time.perf_counter()
-    name, measure = claim
-    found: Finding | _Problem
+    name, claim = item
+    found: Finding | _Error
     try:
-        found = measure(lab)
-    except AdvMDPError as problem:
-        found = _Problem(str(problem), traceback.format_exc())
-    except Exception as problem:  # another library's, or a mistake of ours: the log has the rest
-        what = " ".join(f"{type(problem).__name__}: {problem}".split())
-        found = _Problem(what, traceback.format_exc())
-    return _Measured(name, found, time.perf_counter() - begin)
+        found = claim.finding(lab)
+    except AdvMDPError as error:
+        found = _Error(str(error), traceback.format_exc())
+    except Exception as error:  # of another library, or a mistake of ours: the log has the trace
+        line = " ".join(f"{type(error).__name__}: {error}".split())
+        found = _Error(line, traceback.format_exc())
+    return _Outcome(name, found, time.perf_counter() - begin)
 
 
 def n_failures(findings: Findings) -> int:
     """How many claims failed."""
     return sum(found.verdict == "fails" for found in findings.values())
-
-
-def as_data(finding: Finding) -> dict[str, Any]:
-    """A finding as plain JSON values."""
-    texts = {k: v for k, v in vars(finding).items() if isinstance(v, str)}
-    rest = {"panels": panel_data(finding.panels), "runs": list(finding.runs)}
-    return {**texts, **rest, "data": plain(finding.data)}
-
-
-def plain(value: Any) -> Any:
-    """Numbers, texts, lists and dictionaries; what is not finite becomes null.
-
-    >>> from advmdp.reports.statistics import Interval
-    >>> plain({"slope": Interval(0.5, float("nan"), 0.6, 4), "at": np.array([1, 2])})
-    {'slope': {'estimate': 0.5, 'low': None, 'high': 0.6, 'n': 4}, 'at': [1, 2]}
-    """
-    if hasattr(value, "_asdict"):
-        value = value._asdict()
-    elif hasattr(value, "__dataclass_fields__"):
-        value = asdict(value)
-    elif isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
-
-
-def write_json(findings: Findings, path: str | os.PathLike[str]) -> Path:
-    """Everything that was measured, for other programs."""
-    target = checked_path(path, (".json",))
-    content = {name: as_data(found) for name, found in findings.items()}
-    with replacing(target) as draft:
-        draft.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    return target

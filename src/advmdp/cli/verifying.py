@@ -11,8 +11,7 @@ import typer
 from advmdp.cli import options as opt
 
 if TYPE_CHECKING:
-    from advmdp.claims.lab import Lab
-    from advmdp.claims.verify import Findings
+    from advmdp.claims.finding import Findings
 
 
 def verify(
@@ -26,52 +25,38 @@ def verify(
     engine: opt.EngineOption = opt.DEFAULT_ENGINE,
     workers: opt.WorkersOption = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where the page goes; JSON is put beside it.")
+        Path, typer.Option("--output", "-o", help="File of the page; JSON is written beside it.")
     ] = Path("verify.html"),
     figures: Annotated[
-        Path | None, typer.Option(help="A folder for the figures in a paper's style (SVG).")
+        Path | None, typer.Option(help="Folder for the figures in a paper's style (SVG).")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what there is to play, and how long it is.")
+        bool, typer.Option("--dry-run", help="Only list what would be played, and about how long.")
     ] = False,
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
 ) -> None:
     """Measure the claims of the paper; the exit code counts those that fail or have no verdict.
 
-    Stored runs are not played twice, and a cut command goes on where it was; the claims about
-    lemmas, a few minutes of the whole, are measured anew. With --engine cuda the runs that are many
-    enough for a batch go to the GPU and the others to the cores.
+    Stored runs are played once, and an interrupted command continues where it stopped; the claims
+    about lemmas, a few minutes of the whole, are measured anew. With --engine cuda the runs that
+    fill a batch are played on the GPU and the others on the CPU.
     """
-    from advmdp.claims.verify import checked_names, n_failures, verify
-    from advmdp.cli.terminal.sweep_progress import following
+    from advmdp.claims.verify import checked_names, n_failures
     from advmdp.experiments.engines.registry import check_engine_name
     from advmdp.reports.output_path import checked_path
-    from advmdp.store import Store
-    from advmdp.store.log import attach_log, detach_log
 
     names = checked_names(claim or ())
     check_engine_name(engine)
     checked_path(output, (".html",), "output")
     n_workers = workers or os.cpu_count() or 1
     if dry_run:
-        _tell_plan(names, store, quick=not full, workers=n_workers, as_json=as_json)
+        _print_plan(names, store, quick=not full, workers=n_workers, as_json=as_json)
         return
-    where = _engines(engine, workers)
-    there = Store(store, create=True)
-    handler = attach_log(there.path)
-    try:
-        with following(quiet=quiet, as_json=as_json) as watcher:
-            lab = _lab(there, full, n_workers, watcher, quiet or as_json, where)
-            findings = verify(lab, names)
-    except KeyboardInterrupt:
-        typer.echo(
-            f"interrupted: checkpoints are written; to go on: {opt.command_line()}", err=True
-        )
-        raise typer.Exit(opt.INTERRUPTED) from None
-    finally:
-        detach_log(handler)
-    _tell(findings, lab, output, figures, as_json)
+    settings = {"quick": not full, "workers": n_workers, **_engines(engine, workers)}
+    findings = _measure(names, store, settings, quiet=quiet, as_json=as_json)
+    written = _write(findings, store, output, figures)
+    _print(findings, written, as_json=as_json)
     missing = [name for name in names if name not in findings]
     if missing:
         typer.echo(
@@ -81,59 +66,81 @@ def verify(
         raise typer.Exit(n_failures(findings) + len(missing))
 
 
+def _measure(
+    names: list[str], folder: Path, settings: dict[str, Any], *, quiet: bool, as_json: bool
+) -> Findings:
+    """Measure the claims in a lab with these settings; the store's log has every error in full."""
+    from advmdp.claims.lab import Lab, silent
+    from advmdp.claims.verify import verify
+    from advmdp.cli.terminal.sweep_progress import following
+    from advmdp.store import Store
+    from advmdp.store.log import attach_log, detach_log
+
+    store = Store(folder, create=True)
+    handler = attach_log(store.path)
+    try:
+        with following(quiet=quiet, as_json=as_json) as watcher:
+            say = silent if quiet or as_json else watcher.say
+            return verify(Lab(store, watcher=watcher, say=say, **settings), names)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"interrupted: checkpoints are written; to go on: {opt.command_line()}", err=True
+        )
+        raise typer.Exit(opt.INTERRUPTED) from None
+    finally:
+        detach_log(handler)
+
+
 def _engines(name: str, workers: int | None) -> dict[str, Any]:
-    """Which of a lab's places the engine is: a batched one only gets what is worth a batch."""
+    """The engine of the lab; one that plays batches gets only the runs that fill one."""
     from advmdp.cli.playing import engine_maker
     from advmdp.experiments.engines.interface import EngineOptions
     from advmdp.experiments.engines.registry import find_engine
 
     make = engine_maker(name, EngineOptions(workers=workers))
-    return {"card" if find_engine(name).batched else "engine": make}
+    return {"gpu_engine" if find_engine(name).batched else "engine": make}
 
 
-def _lab(
-    store: Any, full: bool, workers: int, watcher: Any, silent: bool, where: dict[str, Any]
-) -> Lab:
-    from advmdp.claims.lab import Lab, nothing
-
-    say = nothing if silent else watcher.say
-    return Lab(store, quick=not full, workers=workers, watcher=watcher, say=say, **where)
-
-
-def _tell_plan(names: list[str], store: Path, *, quick: bool, workers: int, as_json: bool) -> None:
+def _print_plan(names: list[str], store: Path, *, quick: bool, workers: int, as_json: bool) -> None:
     import json
 
     from rich.console import Console
 
-    from advmdp.claims.plan import plan, plan_summary, plan_table
+    from advmdp.claims.plan import plan_claims, plan_summary, plan_table
     from advmdp.store import Store
 
-    planned = plan(names, Store(store) if store.exists() else None, quick=quick)
+    planned = plan_claims(names, Store(store) if store.exists() else None, quick=quick)
     if as_json:
-        for name, part in planned.items():
-            typer.echo(json.dumps({"event": "planned", "name": name, **part._asdict()}))
+        for name, claim in planned.items():
+            typer.echo(json.dumps({"event": "planned", "name": name, **claim._asdict()}))
         return
     console = Console(highlight=False)
     console.print(plan_table(planned))
     console.print(plan_summary(planned, workers), soft_wrap=True)
 
 
-def _tell(findings: Findings, lab: Lab, output: Path, figures: Path | None, as_json: bool) -> None:
+def _write(findings: Findings, store: Path, output: Path, figures: Path | None) -> list[Path]:
+    """Write the page, the JSON beside it and the figures asked for; return their paths."""
+    from advmdp.claims.output.findings_json import write_json
+    from advmdp.claims.output.findings_page import write_page
+
+    page = write_page(findings, output, command=opt.command_line(), store=str(store))
+    written = [page, write_json(findings, output.with_suffix(".json"))]
+    if figures is not None:
+        from advmdp.claims.output.findings_figures import write_figures
+
+        written += write_figures(findings, figures)
+    return written
+
+
+def _print(findings: Findings, written: list[Path], *, as_json: bool) -> None:
     import json
 
     from rich.console import Console
 
-    from advmdp.claims.page import write_page
-    from advmdp.claims.table import findings_table, summary_line
-    from advmdp.claims.verify import as_data, write_json
+    from advmdp.claims.output.findings_json import as_data
+    from advmdp.claims.output.findings_table import findings_table, summary_line
 
-    page = write_page(findings, output, command=opt.command_line(), store=str(lab.store.path))
-    beside = write_json(findings, output.with_suffix(".json"))
-    written = [page, beside]
-    if figures is not None:
-        from advmdp.claims.figures import write_figures
-
-        written += write_figures(findings, figures)
     if as_json:
         for name, found in findings.items():
             typer.echo(json.dumps({"event": "finding", "name": name, **as_data(found)}))

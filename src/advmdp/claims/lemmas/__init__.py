@@ -1,0 +1,1 @@
+"""Claims about lemmas and algorithms, measured on runs of their own beside the store."""

@@ -1,0 +1,1 @@
+"""What ``advmdp verify`` writes and prints: JSON, an HTML page, a table and figures."""

@@ -1,0 +1,1 @@
+"""How the runs behind a claim are played: instances, run grids, observed runs, processes."""

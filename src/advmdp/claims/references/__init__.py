@@ -1,0 +1,1 @@
+"""What measurements are compared with: other solvers, optimality conditions, the paper's bounds."""

@@ -1,0 +1,1 @@
+"""Claims about the regret, measured on stored runs."""
