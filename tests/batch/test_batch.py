@@ -275,13 +275,12 @@ def test_the_safe_path_takes_over() -> None:
     assert "safe" in simulate(FAILING + SAFE_PATH)
 
 
-def test_a_witness_sees_the_same_on_the_card() -> None:
+def test_an_observer_sees_the_same_on_the_card() -> None:
     assert "watched" in simulate("FAILS, CLOSE = False, 1e-12" + WATCHED)
 
 
 def test_a_last_set_that_nobody_looked_at_is_looked_at_here() -> None:
-    failing = FAILING.replace('("episode", "mirror")', '("witness", "mirror")')
-    assert "watched" in simulate(failing + "FAILS, CLOSE = True, 1e-7" + WATCHED)
+    assert "watched" in simulate(FAILING + "FAILS, CLOSE = True, 1e-7" + WATCHED)
 
 
 def test_gpu_programs_fuse_nothing() -> None:

@@ -7,6 +7,8 @@ import pytest
 
 import advmdp as am
 from advmdp.claims.playing.observed_runs import observe_run
+from advmdp.kernels.model.row_status import BOUND
+from advmdp.kernels.sets.interface import contains_row, log_scale_to_contain
 from tests.reference.linear_programs import upper_occupancy_lp
 
 
