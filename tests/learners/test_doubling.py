@@ -155,7 +155,7 @@ def test_a_state_without_rounds_is_refused_without_a_trace() -> None:
         {name: array for name, array in good.items() if name != "clock"},
         good | {"clock": np.array([0, 0, 0])},
         good | {"clock": good["clock"][:2]},
-        {name: array for name, array in good.items() if name != "learner.measure.policy"},
+        {name: array for name, array in good.items() if name != "learner.step.measure.policy"},
     ):
         with pytest.raises(am.InvalidInput, match="restore: "):
             learner.restore(bad)

@@ -328,7 +328,7 @@ def test_a_missing_array_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "learner"
     made("uob-reps", DENSE).save(path)
     header, arrays = read_archive(path, "learner")
-    del arrays["state.measure.policy"]
+    del arrays["state.step.measure.policy"]
     write_archive(path, "learner", header, arrays)
     with pytest.raises(am.InvalidInput, match="restore: the saved state has other parts"):
         am.load(path)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.runtime.storage import Storage, storage_of
+from advmdp.kernels.runtime.storage import Storage, effective_storage, storage_of
 
 Bytes = NDArray[np.uint8]
 
@@ -111,7 +111,7 @@ class Block:
         self._own: list[tuple[Column, NDArray[Any], NDArray[np.int64]]] = []
         self._common: list[tuple[Column, NDArray[Any]]] = []
         self._own_bytes = self._common_bytes = 0
-        tree = self._plant(trees, "", None)
+        tree = self._plant(trees, "", None, None)
         self.plan = Plan(tree, width, threads, self._own_bytes, max(self._common_bytes, 1))
 
     @property
@@ -119,20 +119,23 @@ class Block:
         """Memory of the card for one run."""
         return self.plan.tile_bytes // self._width
 
-    def _plant(self, values: Sequence[Any], name: str, storage: Storage | None) -> Tree:
-        """The tree of one part of all runs; ``storage`` is what its field declares."""
+    def _plant(
+        self, values: Sequence[Any], name: str, declared: Storage | None, of_all: Storage | None
+    ) -> Tree:
+        """The tree of one part of all runs: what its field declares, and what a record around."""
         first = values[0]
         if any(type(value) is not type(first) for value in values):
             raise InvalidInput(f"batch: the runs differ in the type of {name}; play them apart")
         if isinstance(first, tuple):
             prefix = f"{name}." if name else ""
             parts = [
-                self._plant([value[i] for value in values], prefix + field, storage or declared)
-                for i, (field, declared) in enumerate(_fields_of(first))
+                self._plant([value[i] for value in values], prefix + field, own, of_all or declared)
+                for i, (field, own) in enumerate(_fields_of(first))
             ]
             return Node(type(first), tuple(parts))
         if first is None:
             return Constant(None)
+        storage = effective_storage(first, declared, of_all)
         if not isinstance(first, np.ndarray) and len(set(values)) == 1:
             off = storage is Storage.SWITCH and first == 0.0
             if storage is Storage.CHOICE or off:

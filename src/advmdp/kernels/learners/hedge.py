@@ -40,7 +40,7 @@ class NGSState(NamedTuple):
     chance: Common[Floats]  # (E,) P
     value: Scratch[Floats]  # (S,) V under the estimated losses
     mass: Scratch[Floats]  # (S,) q_t(x)
-    estimate: Scratch[Floats]  # (R,) l^_t; zero between episodes
+    estimate: Scratch[Floats]  # (R,) l^_t
     gamma: Number[float]  # share of the uniform policy
 
 
@@ -122,6 +122,8 @@ def update_mdp_e(
 def update_ngs(graph: Graph, state: NGSState, states: Counts, path: Counts, losses: Floats) -> None:
     """The same on unbiased estimates: the loss of a visited pair over its probability q_t(x, a)."""
     forward(graph, state.chance, state.policy, state.mass)
+    for r in range(state.estimate.shape[0]):
+        state.estimate[r] = 0.0
     for k in range(path.shape[0]):
         occupancy = state.mass[states[k]] * state.policy[path[k]]
         state.estimate[path[k]] = weighted(losses[k], occupancy)
@@ -135,8 +137,6 @@ def update_ngs(graph: Graph, state: NGSState, states: Counts, path: Counts, loss
         state.score,
         state.value,
     )
-    for k in range(path.shape[0]):
-        state.estimate[path[k]] = 0.0
     state.clock[0] += 1
 
 

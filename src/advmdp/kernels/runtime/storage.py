@@ -59,13 +59,20 @@ def leaves(
 ) -> Iterator[tuple[str, Any, Storage | None]]:
     """Dotted name, value and storage of every leaf of a nested record.
 
-    A storage that is declared on a field with a nested record is that of all its leaves.
+    A storage that is declared on a field with a nested record is that of all its arrays.
     """
     kind: type = type(record)
-    declared = storage_of(kind)
     for name, value in zip(record._fields, record, strict=True):
-        mine = of_all or declared[name]
+        declared = storage_of(kind)[name]
         if hasattr(value, "_fields"):
-            yield from leaves(value, f"{prefix}{name}.", mine)
+            yield from leaves(value, f"{prefix}{name}.", of_all or declared)
         else:
-            yield prefix + name, value, mine
+            yield prefix + name, value, effective_storage(value, declared, of_all)
+
+
+def effective_storage(
+    value: Any, declared: Storage | None, of_all: Storage | None
+) -> Storage | None:
+    """The storage of a leaf inside a record whose field declares ``of_all``."""
+    is_number = value is None or isinstance(value, bool | int | float)
+    return declared if is_number or of_all is None else of_all
