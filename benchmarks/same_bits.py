@@ -148,8 +148,10 @@ def on_this_processor(n_episodes: int) -> dict[str, dict[str, str]]:
     return found
 
 
-def in_batches(n_episodes: int, n_runs: int, sizes: tuple[int, ...]) -> dict[str, dict[str, str]]:
-    """Every learner with a compiled loop, a batch on each world."""
+def in_batches(
+    n_episodes: int, n_runs: int, sizes: tuple[int, ...], learners: list[str]
+) -> dict[str, dict[str, str]]:
+    """Some learners, or all, a batch on each world."""
     import advmdp as am
     from advmdp.batch import BatchRun, play_batch
 
@@ -159,7 +161,7 @@ def in_batches(n_episodes: int, n_runs: int, sizes: tuple[int, ...]) -> dict[str
         "scattered": am.families.random_mdp((1, 4, 4, 1), 2, seed=3, n_successors=2),
     }
     for world, mdp in shapes.items():
-        for name in am.LEARNERS:
+        for name in learners or am.LEARNERS:
             for label, setting in settings_of(name):
                 losses = processes(mdp)["switching"]
                 learner = made(name, mdp, n_episodes, **setting)
@@ -200,6 +202,9 @@ def main() -> None:
     record.add_argument("file", type=Path)
     record.add_argument("--engine", choices=("cpu", "simulator", "cuda"), default="cpu")
     record.add_argument("--episodes", type=int)
+    record.add_argument(
+        "--learners", nargs="*", default=[], help="of batches; all if none is named"
+    )
     against = commands.add_parser("compare")
     against.add_argument("files", type=Path, nargs=2)
     chosen = parser.parse_args()
@@ -209,9 +214,9 @@ def main() -> None:
         found = on_this_processor(chosen.episodes or 2_000)
     elif chosen.engine == "simulator":
         os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # before numba is imported
-        found = in_batches(chosen.episodes or 6, 2, (1, 2, 3, 1))
+        found = in_batches(chosen.episodes or 6, 2, (1, 2, 3, 1), chosen.learners)
     else:
-        found = in_batches(chosen.episodes or 2_000, 32, (1, 3, 3, 1))
+        found = in_batches(chosen.episodes or 2_000, 32, (1, 3, 3, 1), chosen.learners)
     chosen.file.write_text(json.dumps(found, indent=1, sort_keys=True))
 
 
