@@ -8,6 +8,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
+from advmdp.support import normalised_rows
 from advmdp.world.checks import unit_pairs
 
 ROW_SUM_TOLERANCE = 1e-9
@@ -139,10 +140,4 @@ def _checked_rows(layout: Layout, transitions: Any) -> Floats:
             f"transitions: probabilities sum to {sums[row]} at {layout.name_of_row(row)}; "
             "divide the row by its sum, in float64"
         )
-    # Rows that are right up to rounding stay untouched, so that a stored transition read back
-    # gives the same bits again.
-    sizes = layout.row_sizes()
-    rounding = sizes * np.finfo(np.float64).eps
-    divisor = np.where(np.abs(sums - 1.0) > rounding, sums, 1.0)
-    normalised: Floats = flat / np.repeat(divisor, sizes)
-    return normalised
+    return normalised_rows(flat, layout.row_start)
