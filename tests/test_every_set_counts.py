@@ -24,7 +24,9 @@ from tests.reference.tables import Array, Table
 
 LAYOUT = am.Layout((1, 3, 4, 2, 1), 2)
 LEARNING = [
-    kind for kind in EVERY_SET if learns_from_counts(MAKERS[kind](LAYOUT, np.random.default_rng())[0])
+    kind
+    for kind in EVERY_SET
+    if learns_from_counts(MAKERS[kind](LAYOUT, np.random.default_rng())[0])
 ]
 every_learning_set = pytest.mark.parametrize("kind", LEARNING, ids=lambda kind: kind.__name__)
 seeds = st.integers(0, 2**32 - 1)

@@ -76,7 +76,7 @@ def _flat_marks(layout: Layout, marks: list[NDArray[np.bool_]]) -> NDArray[np.bo
 
 
 def known_row_tables(layout: Layout) -> list[NDArray[np.float64]] | None:
-    """``known_rows`` as it can be declared again: NaN in rows that are not known; None if none is."""
+    """``known_rows`` as it can be declared again: NaN where nothing is known; None if no row is."""
     if layout.known is None:
         return None
     known, transition = layout.known

@@ -82,9 +82,7 @@ def checked_support(
     return masks
 
 
-def normalised_rows(
-    flat: NDArray[np.float64], row_start: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def normalised_rows(flat: NDArray[np.float64], row_start: NDArray[np.int64]) -> NDArray[np.float64]:
     """Divide every row by its sum, where that differs from one by more than rounding.
 
     Other rows are left as they are, so that a stored transition read back gives the same bits.

@@ -194,9 +194,7 @@ def mean_slack(rows: LowerRows) -> float:
 
 @interface.contains_row.register(LowerRows)
 @leaf
-def is_above(
-    graph: Graph, r: int, transition: Floats, rows: LowerRows, tolerance: float
-) -> bool:
+def is_above(graph: Graph, r: int, transition: Floats, rows: LowerRows, tolerance: float) -> bool:
     begin = row_begin(graph, r)
     if is_free(rows, r):
         return True

@@ -64,9 +64,7 @@ def project_conic_mixed(
     return _solve(weights, rows)
 
 
-def best_row_conic(
-    log_w: Array, lower: Array, upper: Array, centre: Array, width: float
-) -> float:
+def best_row_conic(log_w: Array, lower: Array, upper: Array, centre: Array, width: float) -> float:
     """max <p, log_w> - <p, ln p> over the distributions of one row with bounds and a ball."""
     p = cp.Variable(len(log_w), nonneg=True)
     constraints = [cp.sum(p) == 1, p >= lower, p <= upper]

@@ -70,8 +70,8 @@ class LayeredMDP:
     def with_known_rows(self, rows: Any) -> LayeredMDP:
         """The same MDP on a layout that declares some rows of the transition known.
 
-        ``rows`` is a pair table of truth values.  ``deterministic_rows`` is one; so is everything in
-        layer 0 for an opening whose start distribution is known.
+        ``rows`` is a pair table of truth values.  ``deterministic_rows`` is one; another marks
+        layer 0, for an opening whose start distribution is known.
 
         >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
         >>> P = [[[[1.0, 0.0], [0.2, 0.8]]], [[[1.0], [1.0]], [[1.0], [1.0]]]]
