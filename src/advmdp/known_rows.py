@@ -69,7 +69,7 @@ def _arrays(layout: Layout, table: Any) -> list[NDArray[np.float64]]:
     return arrays
 
 
-def _flat_marks(layout: Layout, marks: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _flat_marks(layout: Layout, marks: list[Any]) -> NDArray[np.bool_]:
     """A pair table of truth values over rows."""
     flat = layout.flat_pairs([mark.astype(np.float64) for mark in marks], "known_rows")
     return np.asarray(flat > 0.0)
@@ -93,19 +93,19 @@ def _spread_to_shared_rows(
     if layout.row_pool is None:
         return
     teacher: dict[int, int] = {}
-    for r in np.flatnonzero(known):
-        teacher.setdefault(int(layout.row_pool[r]), int(r))
+    for row in np.flatnonzero(known).tolist():
+        teacher.setdefault(int(layout.row_pool[row]), row)
     size = layout.row_sizes()
-    for r, pool in enumerate(layout.row_pool):
-        source = teacher.get(int(pool))
+    for r, pool in enumerate(layout.row_pool.tolist()):
+        source = teacher.get(pool)
         if source is None:
             continue
         here, there = layout.row_start[r], layout.row_start[source]
-        row = flat[there : there + size[source]]
-        if known[r] and abs(flat[here : here + size[r]] - row).max() > SUM_TOLERANCE:
+        told = flat[there : there + size[source]]
+        if known[r] and abs(flat[here : here + size[r]] - told).max() > SUM_TOLERANCE:
             raise InvalidInput(
                 f"known_rows: {layout.name_of_row(r)} and {layout.name_of_row(source)} share their "
                 "counts but have different transitions; give them one, or do not let them share"
             )
-        flat[here : here + size[r]] = row
+        flat[here : here + size[r]] = told
         known[r] = True
