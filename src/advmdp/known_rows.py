@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
+from advmdp.layout_checks import normalised_rows
 
 if TYPE_CHECKING:
     from advmdp.layout import Layout
@@ -25,20 +26,17 @@ def checked_known_rows(
     """
     if table is None:
         return None
-    if not isinstance(table, list | tuple) or len(table) != layout.n_layers:
-        raise InvalidInput(f"known_rows: give a list of {layout.n_layers} arrays, one per layer")
-    filled, marks = [], []
-    for k, given in enumerate(table):
-        try:
-            array = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidInput(f"known_rows: layer {k} is not an array of numbers") from None
-        if array.ndim != 3:
-            raise InvalidInput(f"known_rows: layer {k} needs shape (n_k, A, n_k+1)")
-        missing = np.asarray(np.isnan(array).any(axis=2))
-        filled.append(np.where(missing[:, :, None], 0.0, array))
-        marks.append(np.where(missing, 0.0, 1.0))
-    known = layout.flat_pairs(marks, "known_rows") > 0.0
+    arrays = _arrays(layout, table)
+    empty = [np.isnan(array) for array in arrays]
+    known = _flat_marks(layout, [~marks.any(axis=2) for marks in empty])
+    partly = ~known & _flat_marks(layout, [~marks.all(axis=2) for marks in empty])
+    if partly.any():
+        row = int(np.flatnonzero(partly)[0])
+        raise InvalidInput(
+            f"known_rows: {layout.name_of_row(row)} has NaN beside numbers; give all its "
+            "probabilities, or NaN everywhere for a row that is not known"
+        )
+    filled = [np.where(marks, 0.0, array) for marks, array in zip(empty, arrays, strict=True)]
     flat = layout.flat_triples(filled, "known_rows")
     total = np.add.reduceat(flat, layout.row_start[:-1])
     least = np.minimum.reduceat(flat, layout.row_start[:-1])
@@ -46,15 +44,39 @@ def checked_known_rows(
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise InvalidInput(
-            f"known_rows: {layout.name_of_row(row)} is not a distribution (sum {total[row]:.9g}); "
-            "give probabilities that sum to one, or NaN for a row that is not known"
+            f"known_rows: {layout.name_of_row(row)} is not a distribution (sum {total[row]:.9g}, "
+            f"smallest {least[row]:.3g}); give probabilities that sum to one, or NaN everywhere "
+            "for a row that is not known"
         )
+    flat = normalised_rows(flat, layout.row_start)
     _spread_to_shared_rows(layout, known, flat)
     return (known, flat) if known.any() else None
 
 
+def _arrays(layout: Layout, table: Any) -> list[NDArray[np.float64]]:
+    """The table as arrays with three axes, NaN and all."""
+    if not isinstance(table, list | tuple) or len(table) != layout.n_layers:
+        raise InvalidInput(f"known_rows: give a list of {layout.n_layers} arrays, one per layer")
+    arrays = []
+    for k, given in enumerate(table):
+        try:
+            array = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"known_rows: layer {k} is not an array of numbers") from None
+        if array.ndim != 3:
+            raise InvalidInput(f"known_rows: layer {k} needs shape (n_k, A, n_k+1)")
+        arrays.append(array)
+    return arrays
+
+
+def _flat_marks(layout: Layout, marks: list[Any]) -> NDArray[np.bool_]:
+    """A pair table of truth values over rows."""
+    flat = layout.flat_pairs([mark.astype(np.float64) for mark in marks], "known_rows")
+    return np.asarray(flat > 0.0)
+
+
 def known_row_tables(layout: Layout) -> list[NDArray[np.float64]] | None:
-    """``known_rows`` as it can be declared again, NaN in other rows; None if no row is known."""
+    """``known_rows`` as it can be declared again: NaN where nothing is known; None if no row is."""
     if layout.known is None:
         return None
     known, transition = layout.known
@@ -74,16 +96,16 @@ def _spread_to_shared_rows(
     for row in np.flatnonzero(known).tolist():
         teacher.setdefault(int(layout.row_pool[row]), row)
     size = layout.row_sizes()
-    for r, pool in enumerate(layout.row_pool):
-        source = teacher.get(int(pool))
+    for r, pool in enumerate(layout.row_pool.tolist()):
+        source = teacher.get(pool)
         if source is None:
             continue
         here, there = layout.row_start[r], layout.row_start[source]
-        given = flat[there : there + size[source]]
-        if known[r] and not np.allclose(flat[here : here + size[r]], given, atol=SUM_TOLERANCE):
+        shared = flat[there : there + size[source]]
+        if known[r] and abs(flat[here : here + size[r]] - shared).max() > SUM_TOLERANCE:
             raise InvalidInput(
                 f"known_rows: {layout.name_of_row(r)} and {layout.name_of_row(source)} share their "
                 "counts but have different transitions; give them one, or do not let them share"
             )
-        flat[here : here + size[r]] = given
+        flat[here : here + size[r]] = shared
         known[r] = True

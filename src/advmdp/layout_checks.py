@@ -79,6 +79,18 @@ def _support_mask(given: Any, k: int, shape: tuple[int, int, int]) -> NDArray[np
     return mask[:, :, :-1]
 
 
+def normalised_rows(flat: NDArray[np.float64], row_start: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Divide every row by its sum, where that differs from one by more than rounding.
+
+    Other rows are left as they are, so that a stored transition read back gives the same bits.
+    Rows of zeros stay zero.
+    """
+    sizes, sums = np.diff(row_start), np.add.reduceat(flat, row_start[:-1])
+    off = (np.abs(sums - 1.0) > sizes * np.finfo(np.float64).eps) & (sums > 0.0)
+    normalised: NDArray[np.float64] = flat / np.repeat(np.where(off, sums, 1.0), sizes)
+    return normalised
+
+
 def reachable(masks: list[NDArray[np.bool_]]) -> list[NDArray[np.int64]]:
     """The states of each layer that some policy reaches with positive probability."""
     kept = [np.array([0])]

@@ -43,6 +43,38 @@ def project_conic_l1(weights: Table, centre: Table, width: Table) -> Table:
     return _solve(weights, rows)
 
 
+def project_conic_mixed(
+    weights: Table, lower: Table, upper: Table, centre: Table, width: Table
+) -> Table:
+    """argmin D(q || weights) over rows with bounds and L1 balls; a width of 2 is no ball."""
+
+    def rows(k: int, q: cp.Expression, mass: cp.Expression) -> list[cp.Constraint]:
+        lo, hi, radius = _flat(lower[k]), _flat(upper[k]), width[k].ravel()
+        fixed, ball = (hi - lo < 1e-13).astype(float), radius < 2.0
+        constraints = [
+            cp.multiply(fixed, q - cp.multiply(lo, mass)) == 0,
+            cp.multiply(1 - fixed, q - cp.multiply(lo, mass)) >= 0,
+            cp.multiply(1 - fixed, cp.multiply(hi, mass) - q) >= 0,
+        ]
+        if ball.any():
+            distance = cp.sum(cp.abs(q - cp.multiply(_flat(centre[k]), mass)), axis=1)
+            constraints.append(distance[ball] <= cp.multiply(radius[ball], mass[ball, 0]))
+        return constraints
+
+    return _solve(weights, rows)
+
+
+def best_row_conic(log_w: Array, lower: Array, upper: Array, centre: Array, width: float) -> float:
+    """max <p, log_w> - <p, ln p> over the distributions of one row with bounds and a ball."""
+    p = cp.Variable(len(log_w), nonneg=True)
+    constraints = [cp.sum(p) == 1, p >= lower, p <= upper]
+    if width < 2.0:
+        constraints.append(cp.norm1(p - centre) <= width)
+    problem = cp.Problem(cp.Maximize(p @ log_w + cp.sum(cp.entr(p))), constraints)
+    _solve_tightly(problem)
+    return float(problem.value)
+
+
 def _flat(layer: Array) -> Array:
     """One line per (x, a)."""
     return layer.reshape(-1, layer.shape[2])
@@ -66,14 +98,18 @@ def _solve(weights: Table, rows: Rows) -> Table:
         objective += cp.sum(cp.kl_div(q, w + absent))
         parts.append(q)
     problem = cp.Problem(cp.Minimize(objective), constraints)
+    _solve_tightly(problem)
+    return [
+        np.maximum(np.asarray(q.value), 0.0).reshape(layer.shape)
+        for q, layer in zip(parts, weights, strict=True)
+    ]
+
+
+def _solve_tightly(problem: cp.Problem) -> None:
     with warnings.catch_warnings():
-        # "May be inaccurate" is expected at this tolerance; callers compare divergences.
+        # "May be inaccurate" is expected at this tolerance; callers compare values.
         warnings.simplefilter("ignore")
         problem.solve(
             solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11, max_iter=200
         )
     assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
-    return [
-        np.maximum(np.asarray(q.value), 0.0).reshape(layer.shape)
-        for q, layer in zip(parts, weights, strict=True)
-    ]

@@ -24,6 +24,11 @@ WORLDS: dict[str, am.LayeredMDP] = {
 DENSE, GRID = WORLDS["dense"], WORLDS["declared support"]
 
 
+def knowing(mdp: am.LayeredMDP, share: float, seed: int = 0) -> am.LayeredMDP:
+    """The same MDP with about this share of the rows known; with more than 1, all of them."""
+    return mdp.with_known_rows(np.random.default_rng(seed).random(mdp.layout.n_rows) < share)
+
+
 def made(name: str, mdp: am.LayeredMDP, n_episodes: int = N_EPISODES) -> Any:
     """A learner as the catalogue makes it."""
     entry = LEARNERS[name]

@@ -17,6 +17,7 @@ from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.interface import known_transition
 from advmdp.kernels.sets.known import KnownRows
 from advmdp.layout import Floats, Layout, Table
+from advmdp.layout_checks import normalised_rows
 from advmdp.steps.workspace import copy_of, free_balls, free_boxes, with_known_rows
 
 SUM_TOLERANCE = 1e-9
@@ -151,9 +152,8 @@ class L1Set(ConfidenceSet, rows=BallRows):
     """
 
     def __init__(self, layout: Layout, centre: Any, width: Any, floor: float = 0.0) -> None:
-        middle = layout.flat_triples(centre, "centre")
+        middle = _checked_distributions(layout, centre, "centre")
         radius = layout.flat_pairs(width, "width")
-        _check_distributions(layout, middle, "centre")
         if (radius < 0).any():
             row = int(np.flatnonzero(radius < 0)[0])
             raise InvalidInput(f"width: negative at {layout.name_of_row(row)}; use 0 or more")
@@ -190,8 +190,7 @@ class KnownTransition(ConfidenceSet, rows=KnownRows):
     """A set of one element."""
 
     def __init__(self, layout: Layout, transitions: Any) -> None:
-        chance = layout.flat_triples(transitions, "transitions")
-        _check_distributions(layout, chance, "transitions")
+        chance = _checked_distributions(layout, transitions, "transitions")
         status = np.where(layout.row_sizes() == 1, FREE, KNOWN).astype(np.uint8)
         self.layout, self.rows = layout, KnownRows(status, chance)
 
@@ -213,7 +212,8 @@ def _refuse(layout: Layout, wrong: NDArray[np.bool_], rule: str) -> None:
         raise InvalidInput(f"box set: bounds must keep {rule}; see {layout.name_of_row(row)}")
 
 
-def _check_distributions(layout: Layout, flat: Floats, name: str) -> None:
+def _checked_distributions(layout: Layout, table: Any, name: str) -> Floats:
+    flat = layout.flat_triples(table, name)
     total = np.add.reduceat(flat, layout.row_start[:-1])
     smallest = np.minimum.reduceat(flat, layout.row_start[:-1])
     wrong = (abs(total - 1.0) > SUM_TOLERANCE) | (smallest < 0)
@@ -223,6 +223,7 @@ def _check_distributions(layout: Layout, flat: Floats, name: str) -> None:
             f"{name}: {layout.name_of_row(row)} is not a distribution (sum {total[row]:.9g}, "
             f"smallest {smallest[row]:.3g}); make it non-negative and sum to one, in float64"
         )
+    return normalised_rows(flat, layout.row_start)
 
 
 def _checked_log_term(log_term: float) -> float:

@@ -15,10 +15,11 @@ from advmdp.kernels.kl.linear.conjugate import Vectors
 from advmdp.kernels.kl.projection import Solver
 from advmdp.kernels.kl.step import KLStep
 from advmdp.kernels.model.measure import Measure
-from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
+from advmdp.kernels.model.row_status import BOUND, FREE
 from advmdp.kernels.model.visits import Visits
 from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.held import UNKNOWN, HeldRows
 from advmdp.kernels.sets.linear_maximum import Reach
 from advmdp.kernels.steps.interface import Certificate
@@ -154,23 +155,13 @@ def free_balls(layout: Layout, floor: float = 0.0, least_occupancy: float = 0.0)
     return with_known_rows(layout, rows)
 
 
-RowSet = TypeVar("RowSet", BoxRows, BallRows)
+RowSet = TypeVar("RowSet")
 
 
 def with_known_rows(layout: Layout, rows: RowSet) -> RowSet:
     """Write what the layout declares known into a set, in place."""
-    if layout.known is None:
-        return rows
-    known, transition = layout.known
-    entries = np.repeat(known, layout.row_sizes())
-    rows.status[known & (layout.row_sizes() > 1)] = KNOWN
-    if isinstance(rows, BoxRows):
-        rows.lower[entries] = rows.upper[entries] = transition[entries]
-        rows.slack[known] = 0.0
-    else:
-        shift = 1.0 - rows.floor * np.repeat(layout.row_sizes(), layout.row_sizes())
-        rows.centre[entries] = (shift * transition + rows.floor)[entries]
-        rows.width[known] = 0.0
+    if layout.known is not None:
+        make_rows_known(layout.graph(), *layout.known, rows)
     return rows
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
+from advmdp.layout_checks import normalised_rows
 from advmdp.world.checks import unit_pairs
 
 ROW_SUM_TOLERANCE = 1e-9
@@ -69,8 +70,8 @@ class LayeredMDP:
     def with_known_rows(self, rows: Any) -> LayeredMDP:
         """The same MDP on a layout that declares some rows of the transition known.
 
-        ``rows`` is a pair table of truth values: ``deterministic_rows``, say, or all of layer 0 for
-        an opening whose start distribution is known.
+        ``rows`` is a pair table of truth values.  ``deterministic_rows`` is one; another marks
+        layer 0, for an opening whose start distribution is known.
 
         >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
         >>> P = [[[[1.0, 0.0], [0.2, 0.8]]], [[[1.0], [1.0]], [[1.0], [1.0]]]]
@@ -139,10 +140,4 @@ def _checked_rows(layout: Layout, transitions: Any) -> Floats:
             f"transitions: probabilities sum to {sums[row]} at {layout.name_of_row(row)}; "
             "divide the row by its sum, in float64"
         )
-    # Rows whose sum is one up to rounding are not changed, so that a stored transition that is
-    # read back has the same bits.
-    sizes = layout.row_sizes()
-    rounding = sizes * np.finfo(np.float64).eps
-    divisor = np.where(np.abs(sums - 1.0) > rounding, sums, 1.0)
-    normalised: Floats = flat / np.repeat(divisor, sizes)
-    return normalised
+    return normalised_rows(flat, layout.row_start)

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from ..model.graph import Floats, Graph, row_begin, row_dot, row_size, row_tilt, successor_of
-from ..model.row_status import BOUND, FREE, Marks, is_free
+from ..model.row_status import BOUND, FREE, KNOWN, Marks, is_free
 from ..model.visits import Visits
 from ..runtime.dispatch import Borrowed
 from ..runtime.indices import int64
@@ -105,6 +105,18 @@ def most_in_ball(graph: Graph, r: int, position: int, rows: BallRows) -> float:
 @leaf
 def known_in_ball(rows: BallRows) -> Borrowed:
     return Borrowed(rows.centre)
+
+
+@interface.make_row_known.register(BallRows)
+@leaf
+def shrink_ball(graph: Graph, r: int, transition: Floats, rows: BallRows) -> None:
+    """With a floor the distribution is shifted, as those of all other rows are."""
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    rows.status[r] = KNOWN
+    rows.width[r] = 0.0
+    for e in range(begin, begin + size):
+        rows.centre[e] = (1.0 - rows.floor * size) * transition[e] + rows.floor
 
 
 # ---------------------------------------------------------------------- the relative-entropy step

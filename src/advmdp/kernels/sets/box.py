@@ -20,7 +20,7 @@ from ..model.graph import (
     successor_of,
 )
 from ..model.log_storage import linear
-from ..model.row_status import BOUND, FREE, Marks, is_free
+from ..model.row_status import BOUND, FREE, KNOWN, Marks, is_free
 from ..model.visits import Visits
 from ..runtime.dispatch import Borrowed
 from ..runtime.indices import int64
@@ -90,6 +90,17 @@ def most_in_box(graph: Graph, r: int, position: int, rows: BoxRows) -> float:
 @leaf
 def known_in_box(rows: BoxRows) -> Borrowed:
     return Borrowed(rows.lower)
+
+
+@interface.make_row_known.register(BoxRows)
+@leaf
+def close_box(graph: Graph, r: int, transition: Floats, rows: BoxRows) -> None:
+    begin = row_begin(graph, r)
+    rows.status[r] = KNOWN
+    rows.slack[r] = 0.0
+    for e in range(begin, begin + row_size(graph, r)):
+        rows.lower[e] = transition[e]
+        rows.upper[e] = transition[e]
 
 
 # ---------------------------------------------------------------------- the relative-entropy step

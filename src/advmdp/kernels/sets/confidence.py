@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.graph import Graph
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.graph import Floats, Graph
 from ..model.row_status import is_known
 from ..model.visits import CHANGED, OPENS, Counts, Visits, undo_record
 from ..runtime.indices import int64
 from ..runtime.targets import kernel, leaf
-from .interface import copy_row, rebuild_row
+from .interface import copy_row, make_row_known, rebuild_row
+
+
+@kernel
+def make_rows_known(graph: Graph, known: NDArray[np.bool_], transition: Floats, rows: Any) -> None:
+    """Make every row r with ``known[r]`` known."""
+    for r in range(known.shape[0]):
+        if known[r]:
+            make_row_known(graph, r, transition, rows)
 
 
 @leaf

@@ -48,9 +48,17 @@ def largest_probability(graph: Graph, r: int, position: int, rows: Any) -> float
     """max p(position) over the row: the same for the indicator of one successor."""
 
 
+# ---------------------------------------------------------------------- known rows
+
+
 @dispatched("rows", returns_record=True)
 def known_transition(rows: Any) -> Borrowed:
     """The array over entries in which KNOWN rows stand."""
+
+
+@dispatched("rows")
+def make_row_known(graph: Graph, r: int, transition: Floats, rows: Any) -> None:
+    """Make row r KNOWN: its set is the one distribution that ``transition`` has there."""
 
 
 # ---------------------------------------------------------------------- the relative-entropy step

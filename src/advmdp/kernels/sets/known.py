@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..model.graph import Floats, Graph, row_begin, row_dot, row_size
-from ..model.row_status import Marks
+from ..model.row_status import KNOWN, Marks
 from ..model.visits import Visits
 from ..runtime.dispatch import Borrowed
 from ..runtime.storage import Common, Switch
@@ -39,6 +39,15 @@ def known_probability(graph: Graph, r: int, position: int, rows: KnownRows) -> f
 @leaf
 def transition_itself(rows: KnownRows) -> Borrowed:
     return Borrowed(rows.transition)
+
+
+@interface.make_row_known.register(KnownRows)
+@leaf
+def write_transition(graph: Graph, r: int, transition: Floats, rows: KnownRows) -> None:
+    begin = row_begin(graph, r)
+    rows.status[r] = KNOWN
+    for e in range(begin, begin + row_size(graph, r)):
+        rows.transition[e] = transition[e]
 
 
 @interface.solve_row.register(KnownRows)
