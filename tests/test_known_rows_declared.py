@@ -143,7 +143,7 @@ def test_known_rows_can_be_declared_again(layout: am.Layout) -> None:
     rng = np.random.default_rng(2)
     sizes = layout.row_sizes()
     flat = np.concatenate([rng.dirichlet(np.ones(n)) for n in sizes])
-    pool = layout.row_pool if layout.row_pool is not None else np.arange(layout.n_rows)
+    pool = layout.counter_row if layout.counter_row is not None else np.arange(layout.n_rows)
     entries = np.concatenate(
         [layout.row_start[p] + np.arange(n) for p, n in zip(pool, sizes, strict=True)]
     )

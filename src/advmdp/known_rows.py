@@ -90,13 +90,13 @@ def _spread_to_shared_rows(
     layout: Layout, known: NDArray[np.bool_], flat: NDArray[np.float64]
 ) -> None:
     """Successor j of a row corresponds to successor j of every row that shares its counts."""
-    if layout.row_pool is None:
+    if layout.counter_row is None:
         return
     teacher: dict[int, int] = {}
     for row in np.flatnonzero(known).tolist():
-        teacher.setdefault(int(layout.row_pool[row]), row)
+        teacher.setdefault(int(layout.counter_row[row]), row)
     size = layout.row_sizes()
-    for r, pool in enumerate(layout.row_pool.tolist()):
+    for r, pool in enumerate(layout.counter_row.tolist()):
         source = teacher.get(pool)
         if source is None:
             continue

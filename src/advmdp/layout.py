@@ -25,7 +25,7 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.model.graph import Graph
 from advmdp.known_rows import checked_known_rows
 from advmdp.layout_checks import (
-    checked_pools,
+    checked_shared_rows,
     checked_sizes,
     checked_support,
     reachable,
@@ -98,7 +98,7 @@ class Layout:
         else:
             self._index_sparse(masks)
         self.n_entries = int(self.row_start[-1])
-        self.row_pool = checked_pools(
+        self.counter_row = checked_shared_rows(
             shared_rows, self.declared_sizes, self.original_state, self.n_actions, self.row_sizes()
         )
         self.row_layer = np.repeat(

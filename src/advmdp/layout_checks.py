@@ -99,7 +99,7 @@ def reachable(masks: list[NDArray[np.bool_]]) -> list[NDArray[np.int64]]:
     return kept
 
 
-def checked_pools(
+def checked_shared_rows(
     shared: Sequence[Any] | None,
     declared: tuple[int, ...],
     kept: list[NDArray[np.int64]],
@@ -121,12 +121,12 @@ def checked_pools(
     alone = name < 0
     name[alone] = np.arange(len(name))[alone] + name.max(initial=0) + 1
     _, first, pool = np.unique(name, return_index=True, return_inverse=True)
-    row_pool: NDArray[np.int64] = first[pool]
-    wrong = np.flatnonzero(row_sizes != row_sizes[row_pool])
+    counter_row: NDArray[np.int64] = first[pool]
+    wrong = np.flatnonzero(row_sizes != row_sizes[counter_row])
     if len(wrong):
         r = int(wrong[0])
         raise InvalidInput(
-            f"shared_rows: pool {name[r]} has rows with {row_sizes[row_pool[r]]} and "
+            f"shared_rows: pool {name[r]} has rows with {row_sizes[counter_row[r]]} and "
             f"{row_sizes[r]} successors; rows of one pool need equally many"
         )
-    return row_pool
+    return counter_row

@@ -29,18 +29,18 @@ def declared_successors(layout: Layout) -> list[NDArray[np.int64]] | None:
     return tables
 
 
-def declared_pools(layout: Layout) -> list[NDArray[np.int64]] | None:
+def shared_row_tables(layout: Layout) -> list[NDArray[np.int64]] | None:
     """The argument ``shared_rows`` of a layout; None if no rows share their counts.
 
     Every row of a pruned state gets a pool of its own.
     """
-    if layout.row_pool is None:
+    if layout.counter_row is None:
         return None
     tables, alone = [], layout.n_rows
     for k, size in enumerate(layout.declared_sizes[:-1]):
         table = np.arange(alone, alone + size * layout.n_actions).reshape(size, layout.n_actions)
         alone += table.size
-        pools = layout.row_pool[layout.layer_rows(k)]
+        pools = layout.counter_row[layout.layer_rows(k)]
         table[layout.original_state[k]] = pools.reshape(-1, layout.n_actions)
         tables.append(table)
     return tables

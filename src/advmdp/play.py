@@ -160,7 +160,7 @@ class _Watch:
             rate = (episodes - self._first) / max(now - self._begin, 1e-9)
             learner = self._recorder.learner
             epoch = learner.epoch if offers(learner, HasEpochs) else None
-            self._progress(Progress(episodes, rate, self._recorder.stock(), epoch))
+            self._progress(Progress(episodes, rate, self._recorder.evaluate(), epoch))
         if self._keep is not None:
             self._keep(episodes, lambda: self._snapshot(episodes))
 

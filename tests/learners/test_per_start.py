@@ -21,7 +21,7 @@ def test_counts_epochs_and_sets_are_shared(world: str) -> None:
     """A plain copy of the counters in the whole layout, and the box formula on them."""
     mdp = WORLDS[world]
     layout = mdp.layout
-    pool = np.arange(layout.n_rows) if layout.row_pool is None else layout.row_pool
+    pool = np.arange(layout.n_rows) if layout.counter_row is None else layout.counter_row
     learners = am.PerStart(layout, eager)
     pairs, triples = np.zeros(layout.n_rows), np.zeros(layout.n_entries)
     opened, epoch = pairs.copy(), 1

@@ -25,8 +25,8 @@ class PooledCounters(Counters):
 
     def __init__(self, layout: am.Layout) -> None:
         super().__init__(layout.layer_sizes, layout.n_actions)
-        assert layout.row_pool is not None
-        self.pools = layout.pairs(layout.row_pool.astype(np.float64))
+        assert layout.counter_row is not None
+        self.pools = layout.pairs(layout.counter_row.astype(np.float64))
 
     def record(self, episode: Episode) -> bool:
         doubled = False
@@ -167,8 +167,8 @@ def test_learners_that_do_not_pool_take_no_notice() -> None:
 
 def test_a_layout_may_share_any_rows() -> None:
     layout = am.Layout((1, 2, 2, 1), 1, shared_rows=[[[-1]], [[7], [7]], [[-1], [-1]]])
-    assert layout.row_pool is not None
-    assert layout.row_pool.tolist() == [0, 1, 1, 3, 4]
+    assert layout.counter_row is not None
+    assert layout.counter_row.tolist() == [0, 1, 1, 3, 4]
     learner = am.UOBREPS(layout, 10)
     learner.update(am.Trajectory([0, 0, 1, 0], [0, 0, 0], [0.0, 0.0, 0.0]))
     assert learner.visits[1].tolist() == [[1.0], [1.0]]

@@ -130,7 +130,7 @@ def test_shared_counts_are_shared_after_loading(name: str, tmp_path: Path) -> No
     follow(learner, POOLED, 0, 17)
     learner.save(tmp_path / "learner")
     loaded = am.load(tmp_path / "learner")
-    assert loaded.layout.row_pool is not None
+    assert loaded.layout.counter_row is not None
     for one in (learner, loaded):
         follow(one, POOLED, 17, 40)
     assert_same_state(learner, loaded)

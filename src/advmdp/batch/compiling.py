@@ -32,7 +32,7 @@ class Program:
         options = {} if config.ENABLE_CUDASIM else {"max_registers": registers, "lto": False}
         self._kernel = cuda.jit(function, **options)
         if stamp is not None and not config.ENABLE_CUDASIM:
-            from advmdp.batch.kept_programs import ProgramCache
+            from advmdp.batch.program_cache import ProgramCache
 
             self._kernel._cache = ProgramCache(function, stamp)
 

@@ -26,14 +26,14 @@ WARP = 32
 
 
 class Programs(NamedTuple):
-    """``play`` and ``rescue`` move ``done``, ``stock`` fills figures, ``fetch`` copies a column.
+    """``play`` and ``rescue`` move ``done``, ``evaluate`` fills figures, ``fetch`` copies a column.
 
     ``done[run]`` is the number of episodes played, or ``-1 - t`` when episode t was refused.
     """
 
     play: Program
     rescue: Program | None  # for learners without a projection there is nothing to rescue
-    stock: Program
+    evaluate: Program
     fetch: Program
 
 
@@ -74,7 +74,7 @@ def programs_for(plan: Plan, registers: int | None) -> Programs:
                 undo_update(graph, state[0], ledger.states, ledger.path)
                 done[run] = -1 - episode
 
-    def stock(tiles: Any, common: Any, done: Any, figures: Any) -> None:
+    def evaluate(tiles: Any, common: Any, done: Any, figures: Any) -> None:
         tile = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // WARP
         place = cuda.threadIdx.x % WARP
         run = tile * width + place // threads
@@ -97,7 +97,7 @@ def programs_for(plan: Plan, registers: int | None) -> Programs:
     return Programs(
         Program(play, threads, registers, stamp),
         Program(rescue, threads, None, stamp) if may_be_refused else None,
-        Program(stock, threads, None, stamp),
+        Program(evaluate, threads, None, stamp),
         Program(fetch, threads, None, stamp),
     )
 

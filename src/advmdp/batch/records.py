@@ -47,7 +47,7 @@ class Records:
 
     def checkpoint(self, wave: Wave, i: int) -> None:
         """Note the account of a wave at checkpoint i."""
-        self.figures[i, :, wave.begin : wave.end] = wave.stock()
+        self.figures[i, :, wave.begin : wave.end] = wave.evaluate()
 
     def refuse(self, wave: Wave, done: NDArray[np.int64]) -> None:
         """Note which runs ended in a step that could not be certified, and where."""

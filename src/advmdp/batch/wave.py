@@ -64,10 +64,10 @@ class Wave:
             warnings.filterwarnings("ignore", message=".*under-utilization")
             program[n_blocks, warps * WARP](*arguments)
 
-    def stock(self) -> Floats:
-        """The figures of ``programs.stock``, one line for each, one column for each run."""
+    def evaluate(self) -> Floats:
+        """The figures of ``programs.evaluate``, one line for each, one column for each run."""
         figures = cuda.to_device(np.full((N_FIGURES, self.end - self.begin), np.nan))
-        self._launch(self._programs.stock, self._tiles, self._common, self._done, figures)
+        self._launch(self._programs.evaluate, self._tiles, self._common, self._done, figures)
         found: Floats = figures.copy_to_host()
         return found
 

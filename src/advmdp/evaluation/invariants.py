@@ -74,7 +74,7 @@ class InvariantChecker:
         self._require(np.allclose(estimate, expected, rtol=1e-9), "l^_t is not l_t / (u_t + gamma)")
         start = np.concatenate([n.ravel() for n in self._visits])
         now = np.concatenate([n.ravel() for n in learner.visits])
-        pool = self.layout.row_pool
+        pool = self.layout.counter_row
         pool = np.arange(len(now)) if pool is None else pool  # rows may share their counts
         counted = np.bincount(pool[rows], minlength=len(now))[pool]
         self._require(np.array_equal(now - start, counted), "a visit was not counted once")

@@ -120,14 +120,14 @@ class Recorder:
         """Checkpoints recorded so far."""
         return len(self._points)
 
-    def stock(self) -> EvaluationPoint:
+    def evaluate(self) -> EvaluationPoint:
         """The account now (nothing is recorded)."""
         return evaluate_now(self.mdp, self.ledger)[0]
 
     def record(self, episodes: int) -> None:
         """Add a checkpoint."""
         self._episodes.append(episodes)
-        self._points.append(self.stock())
+        self._points.append(self.evaluate())
         if offers(self.learner, HasEpochs):
             self._epoch.append(self.learner.epoch)
         if offers(self.learner, HasWidth):

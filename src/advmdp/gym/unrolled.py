@@ -18,7 +18,7 @@ from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.numbering import Numbering, numbering
 from advmdp.layout import Layout
 from advmdp.number_checks import whole_number
-from advmdp.world.time_expand import begin_with, stationary_pools
+from advmdp.world.time_expand import begin_with, stationary_rows
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def unroll(
         [layer.shape[0] for layer in layers] + [1],
         n_actions,
         successors=[_for_all_actions(layer, n_actions) for layer in layers],
-        shared_rows=stationary_pools(first, n_actions, horizon) if pooled else None,
+        shared_rows=stationary_rows(first, n_actions, horizon) if pooled else None,
     )
     start = int(first.argmax()) if np.count_nonzero(first) == 1 else None
     return Unrolled(layout, horizon, rewards, observations, actions, start)

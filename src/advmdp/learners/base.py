@@ -35,7 +35,7 @@ class CompiledLoop(NamedTuple):
 
 @runtime_checkable
 class Learner(Protocol):
-    """Anything with a policy that can be told what happened."""
+    """Anything with a policy that learns from feedback."""
 
     def policy(self) -> Table:
         """pi_t of the coming episode: a pair table of action probabilities."""

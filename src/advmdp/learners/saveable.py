@@ -19,7 +19,7 @@ from advmdp.archive import JSON, write_archive
 from advmdp.errors import InvalidInput
 from advmdp.known_rows import known_row_tables
 from advmdp.layout import Layout
-from advmdp.layout_io import declared_pools, declared_successors
+from advmdp.layout_io import declared_successors, shared_row_tables
 
 Saved = dict[str, NDArray[Any]]
 
@@ -75,7 +75,7 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
     arrays = {f"state.{name}": array for name, array in learner.state().items()}
     for k, table in enumerate(declared_successors(layout) or []):
         arrays[f"layout.{k}"] = table
-    for k, table in enumerate(declared_pools(layout) or []):
+    for k, table in enumerate(shared_row_tables(layout) or []):
         arrays[f"pools.{k}"] = table
     for k, known in enumerate(known_row_tables(layout) or []):
         arrays[f"known.{k}"] = known

@@ -32,7 +32,7 @@ def occupancy_measure(transitions: Any, policy: Any, layout: Layout) -> Table:
 
 
 def joined(layout: Layout, graph: Graph, measure: Measure) -> Table:
-    """q = mass * policy * chance, a new triple table from the (signed) parts of a measure."""
+    """q = mass * policy * chance, a new triple table from the parts of a measure."""
     entries = np.empty(layout.n_entries)
     join(graph, measure, entries)
     return layout.triples(entries)

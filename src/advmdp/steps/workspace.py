@@ -174,8 +174,8 @@ def no_visits(layout: Layout, n_episodes: int) -> Visits:
     """Counters before the first episode; an epoch needs a doubled count, so there are not many."""
     n_rows, n_entries = layout.n_rows, layout.n_entries
     most_epochs = 2 + min(n_episodes, n_rows * (1 + int(math.log2(n_episodes))))
-    pool = np.arange(n_rows) if layout.row_pool is None else layout.row_pool
-    if layout.row_pool is not None and n_episodes * layout.n_layers >= MOST_VISITS:
+    pool = np.arange(n_rows) if layout.counter_row is None else layout.counter_row
+    if layout.counter_row is not None and n_episodes * layout.n_layers >= MOST_VISITS:
         raise InvalidInput(
             f"n_episodes: {n_episodes} episodes of {layout.n_layers} steps are too many to count "
             "in shared rows; make the layout without shared_rows"

@@ -103,7 +103,7 @@ def time_expand(
         begin_with(first, transitions, np.broadcast_to(places, (1, n_actions, n_places))),
         costs,
         per_action=per_action,
-        shared_rows=stationary_pools(first, n_actions, horizon) if pooled else None,
+        shared_rows=stationary_rows(first, n_actions, horizon) if pooled else None,
         opening=int(np.count_nonzero(first) > 1),
     )
 
@@ -119,7 +119,7 @@ def begin_with(first: NDArray[np.bool_], layers: Sequence[Any], opening: Any) ->
     return [opening, *layers]
 
 
-def stationary_pools(
+def stationary_rows(
     first: NDArray[np.bool_], n_actions: int, horizon: int
 ) -> list[NDArray[np.int64]]:
     """The rows that share their counts in a stationary MDP whose episodes begin in ``first``.

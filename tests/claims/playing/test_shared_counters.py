@@ -76,7 +76,7 @@ def test_rows_that_share_a_counter_have_the_same_least_factor(make: type[am.UOBR
     factors = np.zeros(layout.n_rows)
     for r in np.flatnonzero(counted):
         factors[r] = log_scale_to_contain(graph, int(r), truth, *counters)
-    pool = layout.row_pool
+    pool = layout.counter_row
     assert pool is not None
     assert np.array_equal(factors, factors[pool])
     assert len(np.unique(pool[factors > 0.0])) > 1  # several counters, most of them shared

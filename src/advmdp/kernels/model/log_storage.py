@@ -1,4 +1,4 @@
-"""Probabilities that may be smaller than any float: the *signed* storage.
+"""Probabilities that may be smaller than any float: *log storage*.
 
 Mirror descent multiplies: after long runs policies and transition estimates reach e^{-10000}, and
 their logarithms must survive because a later loss can bring them back.  One float64 holds both
@@ -22,7 +22,7 @@ def linear(value: float) -> float:
 
 @leaf
 def logarithm(value: float) -> float:
-    """The logarithm of a signed probability; -inf for an exact zero."""
+    """The logarithm of a stored probability; -inf for an exact zero."""
     if value > 0.0:
         return math.log(value)
     if value < 0.0:
@@ -32,7 +32,7 @@ def logarithm(value: float) -> float:
 
 @leaf
 def from_log(log_value: float) -> float:
-    """A logarithm as a signed probability; an exact zero stays zero."""
+    """A logarithm as a stored probability; an exact zero stays zero."""
     value = math.exp(log_value)
     if value >= TINY or log_value == -math.inf:
         return value

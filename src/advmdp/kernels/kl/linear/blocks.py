@@ -196,15 +196,15 @@ def fill_coupling(
         coupling[line + j] = dual.flows.mobile[x] * dual.flows.inflow[there + j]
     if dual.flows.lift[x] > 0.0:
         return  # held up by a floor: its flow does not react to its own beta
-    pooled = place(row_begin(dual.merged.lines, x))
+    line_of_state = place(row_begin(dual.merged.lines, x))
     for j in range(row_size(dual.merged.lines, x)):
-        flow = dual.merged.lead[x] * dual.merged.table[pooled + j] * dual.tilt[there + j]
+        flow = dual.merged.lead[x] * dual.merged.table[line_of_state + j] * dual.tilt[there + j]
         coupling[line + j] -= flow
     if dual.merged.others[x] == 0:
         return
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
         if is_scaled(dual.held, r):
-            for j in range(row_size(graph, r)):  # one that could have been pooled: sparse layouts
+            for j in range(row_size(graph, r)):  # one that could have been merged: sparse layouts
                 y = successor_of(graph, r, j)
                 p = max(measure.chance[row_begin(graph, r) + j], 0.0)
                 flow = dual.tilt[y] * (dual.flows.row_mass[r] * dual.held.scale[r] * p)

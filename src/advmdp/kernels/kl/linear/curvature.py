@@ -79,7 +79,7 @@ def curvature_times(
 
     Layer k contributes the variance over its rows of  d(x,a) = <p(.|x,a), v> - v(x)  and the
     rows' own curvature.  For an implicit row the two collapse to  m p(x') (v(x') - v(x) - mean d):
-    one pass over p~, and one over a line for all pooled rows of a state.
+    one pass over p~, and one over a line for all merged rows of a state.
     """
     merged = dual.merged
     for x in range(v.shape[0]):

@@ -13,7 +13,7 @@ from tests.batch.simulator import simulate
 
 PROCESS = """
 import sys
-from advmdp.batch import kept_programs, programs
+from advmdp.batch import program_cache, programs
 from advmdp.batch.columns import Block
 from advmdp.batch.runs import casts
 from numba import types
@@ -43,7 +43,7 @@ class Compiled:
         return {"name": self.name, "text": self._codelibrary._llvm_strs}
 
 
-kept_programs._ProgramFiles.rebuild = lambda self, target, payload: payload
+program_cache._ProgramFiles.rebuild = lambda self, target, payload: payload
 KINDS = (types.int64, types.float64[::1])
 
 
@@ -80,7 +80,7 @@ SECOND = """
 ours = programs_of(100, 2)
 assert found(ours.play)["name"] == "play"
 assert found(ours.rescue)["name"] == "rescue"
-assert found(ours.stock) is None
+assert found(ours.evaluate) is None
 assert found(programs_of(120, 2).play)["name"] == "play", "rates are not compiled in"
 for other in (programs_of(100, 4), programs_of(100, 2, "o-reps")):
     assert found(other.play) is None, "compiled from another plan"
