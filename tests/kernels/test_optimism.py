@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.sets.optimism import optimistic_response
+from advmdp.kernels.planning.optimism import optimistic_response
 from advmdp.layout import Table
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.workspace import new_reach

@@ -13,7 +13,7 @@ import pytest
 
 import advmdp as am
 from advmdp.kernels.learners.mirror_descent import FULL, OWN, UPPER
-from advmdp.kernels.sets.optimism import optimistic_response
+from advmdp.kernels.planning.optimism import optimistic_response
 from advmdp.layout import Floats
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.steps.confidence import ConfidenceSet, KnownTransition

@@ -16,7 +16,7 @@ from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.runtime.targets import CPU_OPTIONS
 from advmdp.kernels.sets import interface
 from advmdp.kernels.sets.held import POINT, SCALED, WRITTEN, gain_of, log_scale_of
-from advmdp.kernels.sets.linear_maximum import (
+from advmdp.kernels.planning.linear_maximum import (
     largest_probability_of,
     maximum_over_row,
     sort_layer,

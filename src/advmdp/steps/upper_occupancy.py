@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.sets.upper_occupancy import upper_occupancies
+from advmdp.kernels.planning.upper_occupancy import upper_occupancies
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.workspace import new_reach

@@ -17,11 +17,11 @@ from advmdp.kernels.kl.step import KLStep
 from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.model.row_status import BOUND, FREE
 from advmdp.kernels.model.visits import Visits
+from advmdp.kernels.planning.linear_maximum import Reach
 from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.held import UNKNOWN, HeldRows
-from advmdp.kernels.sets.linear_maximum import Reach
 from advmdp.kernels.steps.interface import Certificate
 from advmdp.layout import Layout
 

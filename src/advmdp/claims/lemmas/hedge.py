@@ -28,7 +28,7 @@ from advmdp.claims.playing.random_instances import (
     switching_instance,
 )
 from advmdp.evaluation.run import log_spaced
-from advmdp.kernels.sets.optimism import optimistic_response
+from advmdp.kernels.planning.optimism import optimistic_response
 from advmdp.layout import Floats, Layout
 from advmdp.learners.uob_reps import UOBREPS
 from advmdp.reports.figures.panels import EPISODES, Panel, Series

@@ -17,11 +17,11 @@ from advmdp.kernels.model.graph import Floats, Graph, layer_begin, layer_end, n_
 from advmdp.kernels.model.log_storage import linear
 from advmdp.kernels.model.row_status import is_free, is_known
 from advmdp.kernels.model.visits import EPOCH, Counts
+from advmdp.kernels.planning.upper_occupancy import least_state_occupancy, upper_occupancies
 from advmdp.kernels.runtime.indices import int64
 from advmdp.kernels.runtime.storage import Choice, Lasting, Scratch
 from advmdp.kernels.runtime.targets import kernel
 from advmdp.kernels.sets.interface import common_bounds, contains_row, log_scale_to_contain
-from advmdp.kernels.sets.upper_occupancy import least_state_occupancy, upper_occupancies
 
 # Places in ``LemmaObserver.worst``: largest q^ - u; largest q - u while P is in the set, and while
 # not; least factor on the log term with which every set so far would have held P.

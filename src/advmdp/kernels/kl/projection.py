@@ -23,25 +23,22 @@ from ..model.graph import (
 from ..model.measure import Measure
 from ..runtime.storage import Choice
 from ..runtime.targets import kernel, leaf
-from ..runtime.threads import MAY_SHARE, barrier, n_threads, reduce_max, shared
+from ..runtime.threads import barrier, reduce_max, shared
 from ..steps.interface import (
     EVALUATIONS,
     GAP,
     ITERATIONS,
-    PRODUCTS,
     RESIDUAL,
     SAFE,
     VALUE,
     Certificate,
 )
-from .active_set import guess_active_set
 from .commit import commit
 from .dual import Dual
 from .evaluation import evaluate
-from .linear.block_entries import assemble_together
-from .linear.block_solve import solve_blocks
-from .linear.blocks import Blocks, assemble_alone
-from .linear.conjugate import Vectors, conjugate_direction
+from .linear.blocks import Blocks
+from .linear.conjugate import Vectors
+from .linear.directions import NEGLIGIBLE, newton_step, scaling_direction
 from .merged_rows import merge_rows
 
 # Of |inflow - outflow|, with layers summing to one.  What is committed conserves flow to rounding
@@ -51,7 +48,6 @@ FLOW_TOLERANCE = 1e-10
 FLOORED_TOLERANCE = 1e-12
 NEARLY = 0.3  # of the tolerance: what a linear system may leave
 RELATIVE_TOLERANCE = 1e-7  # of the same, against the state's own flow
-NEGLIGIBLE = 1e-200  # states with less flow are not asked for relative accuracy
 FAR = 10.0  # ratio of inflow and outflow beyond which a state is scaled, not Newton-stepped
 VALUE_ROUNDING = 1e-15  # of G, relative
 MAX_SCALING = 300.0  # longest steps in beta
@@ -92,22 +88,6 @@ def measure_imbalance(dual: Dual, gradient: Floats) -> tuple[float, float, float
 
 
 @kernel
-def scaling_direction(dual: Dual, direction: Floats) -> None:
-    """Half of ln(outflow / inflow) for every state.
-
-    The outflow falls like e^-beta; the inflow grows like e^beta where rows are free and not at all
-    where they are clipped.  Half the way at least halves the imbalance in both cases.
-    """
-    for x in range(direction.shape[0]):
-        direction[x] = 0.0
-    for x in range(1, direction.shape[0] - 1):
-        low = max(dual.flows.inflow[x], 1e-300)
-        high = max(dual.flows.outflow[x], 1e-300)
-        if max(low, high) > NEGLIGIBLE:
-            direction[x] = 0.5 * math.log(high / low)
-
-
-@kernel
 def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
     """beta = base + step * direction, with the largest beta of a layer at 0, and its tilt."""
     for k in shared(1, n_layers(graph)):
@@ -121,49 +101,6 @@ def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
         dual.beta[x] -= dual.top[layer_of(graph, x)]
         dual.tilt[x] = math.exp(dual.beta[x])
     barrier()
-
-
-@leaf
-def newton_direction(
-    graph: Graph, measure: Measure, solver: Solver, wide: bool | None, factored: bool, nearly: float
-) -> None:
-    """-Hessian^{-1} gradient; blocks that are factored already are used as they are."""
-    vectors = solver.vectors
-    blocks = solver.blocks
-    if wide is None:
-        if not factored:
-            if MAY_SHARE and n_threads() > 1:
-                assemble_together(graph, measure, solver.dual, blocks)
-            else:
-                assemble_alone(graph, measure, solver.dual, blocks)
-        solve_blocks(graph, vectors.gradient, blocks, vectors.direction, factored)
-    else:
-        solver.certificate.counts[PRODUCTS] += conjugate_direction(
-            graph, measure, solver.dual, vectors, nearly, 500
-        )
-
-
-@leaf
-def newton_step(
-    graph: Graph,
-    measure: Measure,
-    rows: Any,
-    solver: Solver,
-    absolute: float,
-    factored_at: float,
-    nearly: float,
-    in_logs: bool | None,
-) -> float:
-    """The Newton direction at flow residual ``absolute``; returns where the blocks were factored.
-
-    A step that took the residual from f to a moved the Hessian by about a / f of itself: with the
-    blocks of before, the next one leaves a^2 / f.
-    """
-    again = absolute * absolute <= nearly * factored_at
-    if solver.certificate.counts[EVALUATIONS] == 1 and in_logs is None:
-        guess_active_set(graph, measure, rows, solver.dual, solver.vectors)
-    newton_direction(graph, measure, solver, solver.wide, again, nearly)
-    return 0.0 if again else absolute
 
 
 @leaf

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from ..model.flow import best_response
 from ..model.graph import Floats, Graph
 from ..model.visits import EPISODES, EPOCH, Counts, Visits, record, settle
+from ..planning.linear_maximum import Reach
+from ..planning.optimism import optimistic_response
 from ..runtime.random_numbers import LEARNER, uniform_pair
 from ..runtime.storage import Choice, Common, Lasting, Number, Scratch
 from ..runtime.targets import kernel, leaf
 from ..sets.ball import BallRows
 from ..sets.confidence import open_epoch
-from ..sets.linear_maximum import Reach
-from ..sets.optimism import optimistic_response
 from .interface import epoch_and_width, full_update
 
 

@@ -24,14 +24,14 @@ from ..model.flow import expected_loss
 from ..model.graph import Floats, Graph
 from ..model.log_storage import linear
 from ..model.visits import EPOCH, MOVES, OPENS, Counts, Visits, record, settle
+from ..planning.linear_maximum import Reach
+from ..planning.upper_occupancy import largest_state_occupancy
 from ..runtime.dispatch import Borrowed
 from ..runtime.storage import Choice, Lasting, Number, Scratch
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import barrier, shared
 from ..sets.confidence import open_epoch, undo_counts
 from ..sets.interface import learns_from_counts, mean_width
-from ..sets.linear_maximum import Reach
-from ..sets.upper_occupancy import largest_state_occupancy
 from ..steps.interface import (
     COOPERATIVE,
     GAP,

@@ -12,11 +12,11 @@ from ..model.empirical import Model, count, mean_loss, refresh_row
 from ..model.graph import Floats, Graph, entry_of, row_size
 from ..model.row_status import BOUND, FREE, is_known
 from ..model.visits import Counts
+from ..planning.linear_maximum import Reach
+from ..planning.optimism import optimistic_response
 from ..runtime.storage import Lasting, Number
 from ..runtime.targets import kernel, leaf
 from ..sets.ball import BallRows
-from ..sets.linear_maximum import Reach
-from ..sets.optimism import optimistic_response
 from .interface import bandit_update, epoch_and_width
 
 # Places in ``clock``.

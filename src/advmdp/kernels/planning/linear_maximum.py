@@ -22,7 +22,7 @@ from ..model.row_status import is_free, is_known
 from ..runtime.storage import Private, Scratch
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
-from .interface import (
+from ..sets.interface import (
     Order,
     known_transition,
     largest_probability,

@@ -1,0 +1,79 @@
+"""Where the dual moves next: a Newton direction, or a scaling of states that are far off."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...model.graph import Floats, Graph
+from ...model.measure import Measure
+from ...runtime.targets import kernel, leaf
+from ...runtime.threads import MAY_SHARE, n_threads
+from ...steps.interface import EVALUATIONS, PRODUCTS
+from ..active_set import guess_active_set
+from ..dual import Dual
+from .block_entries import assemble_together
+from .block_solve import solve_blocks
+from .blocks import assemble_alone
+from .conjugate import conjugate_direction
+
+NEGLIGIBLE = 1e-200  # states with less flow are not asked for relative accuracy
+
+
+@kernel
+def scaling_direction(dual: Dual, direction: Floats) -> None:
+    """Half of ln(outflow / inflow) for every state.
+
+    The outflow falls like e^-beta; the inflow grows like e^beta where rows are free and not at all
+    where they are clipped.  Half the way at least halves the imbalance in both cases.
+    """
+    for x in range(direction.shape[0]):
+        direction[x] = 0.0
+    for x in range(1, direction.shape[0] - 1):
+        low = max(dual.flows.inflow[x], 1e-300)
+        high = max(dual.flows.outflow[x], 1e-300)
+        if max(low, high) > NEGLIGIBLE:
+            direction[x] = 0.5 * math.log(high / low)
+
+
+@leaf
+def newton_direction(
+    graph: Graph, measure: Measure, solver: Any, wide: bool | None, factored: bool, nearly: float
+) -> None:
+    """-Hessian^{-1} gradient; blocks that are factored already are used as they are."""
+    vectors = solver.vectors
+    blocks = solver.blocks
+    if wide is None:
+        if not factored:
+            if MAY_SHARE and n_threads() > 1:
+                assemble_together(graph, measure, solver.dual, blocks)
+            else:
+                assemble_alone(graph, measure, solver.dual, blocks)
+        solve_blocks(graph, vectors.gradient, blocks, vectors.direction, factored)
+    else:
+        solver.certificate.counts[PRODUCTS] += conjugate_direction(
+            graph, measure, solver.dual, vectors, nearly, 500
+        )
+
+
+@leaf
+def newton_step(
+    graph: Graph,
+    measure: Measure,
+    rows: Any,
+    solver: Any,
+    absolute: float,
+    factored_at: float,
+    nearly: float,
+    in_logs: bool | None,
+) -> float:
+    """The Newton direction at flow residual ``absolute``; returns where the blocks were factored.
+
+    A step that took the residual from f to a moved the Hessian by about a / f of itself: with the
+    blocks of before, the next one leaves a^2 / f.
+    """
+    again = absolute * absolute <= nearly * factored_at
+    if solver.certificate.counts[EVALUATIONS] == 1 and in_logs is None:
+        guess_active_set(graph, measure, rows, solver.dual, solver.vectors)
+    newton_direction(graph, measure, solver, solver.wide, again, nearly)
+    return 0.0 if again else absolute

@@ -1,0 +1,1 @@
+"""Dynamic programming over a set of transitions: upper and lower occupancy, optimistic plans."""
