@@ -14,6 +14,7 @@ test: $(VENV)/installed-for-tests browser
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.warm_up
 	$(BIN)/python -m pytest
 
 bench: $(VENV)/installed-for-tests

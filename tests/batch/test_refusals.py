@@ -43,6 +43,11 @@ def uob(n_episodes: int = 10) -> am.UOBREPS:
         ([], 10, "no runs"),
         ([BatchRun(MDP, LOSSES, Stubborn())], 10, "run 0 has a learner without a compiled loop"),
         (
+            [BatchRun(MDP, LOSSES, am.Doubling(am.UOBREPS, MDP.layout))],  # its rounds are Python
+            10,
+            r"run 0 has a learner without a compiled loop \(Doubling\)",
+        ),
+        (
             [BatchRun(MDP, LOSSES, uob()), BatchRun(OTHER, LOSSES, am.Uniform(OTHER.layout))],
             10,
             "run 1 has another layout",
