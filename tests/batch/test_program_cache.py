@@ -51,8 +51,7 @@ def programs_of(n_episodes, width, learner="uob-reps"):
     losses = am.losses.Stochastic(TABLES[0])
     runs = [BatchRun(MDPS[0], losses, make(learner, n_episodes, MDPS[0]), i) for i in range(3)]
     plan = Block(casts(runs, n_episodes), width).plan
-    loop = runs[0].learner.compiled_loop().kernel.__name__
-    return programs.programs_for(plan, loop, None)
+    return programs.programs_for(plan, None)
 
 
 def cache(program):

@@ -13,14 +13,14 @@ from advmdp.kernels.kl.row_oracle import solve_any_row, solve_any_row_in_logs
 from advmdp.kernels.model.graph import layer_of, owner_of
 from advmdp.kernels.model.log_storage import TINY
 from advmdp.kernels.model.measure import Measure
-from advmdp.kernels.runtime.targets import CPU_OPTIONS
-from advmdp.kernels.sets import interface
-from advmdp.kernels.sets.held import POINT, SCALED, WRITTEN, gain_of, log_scale_of
 from advmdp.kernels.planning.linear_maximum import (
     largest_probability_of,
     maximum_over_row,
     sort_layer,
 )
+from advmdp.kernels.runtime.targets import CPU_OPTIONS
+from advmdp.kernels.sets import interface
+from advmdp.kernels.sets.held import POINT, SCALED, WRITTEN, gain_of, log_scale_of
 from advmdp.steps.workspace import new_measure, new_reach, new_solver
 from tests.reference.tables import Array
 
