@@ -133,16 +133,18 @@ def plain_tsallis_inf(costs: np.ndarray) -> np.ndarray:
 def test_the_step_from_outside_is_tsallis_inf_in_every_layer() -> None:
     learner = LayeredTsallisINF(SINGLE.layout, 300)
     n_layers, n_actions = SINGLE.layout.n_layers, SINGLE.layout.n_actions
-    costs, rng = np.zeros((n_layers, n_actions)), np.random.default_rng(8)
+    cost, rng = learner.kernel_state.step.cost.reshape(-1, n_actions), np.random.default_rng(8)
     for _ in range(300):
-        policy = [plain_tsallis_inf(costs[k]) for k in range(n_layers)]
+        before = cost.copy()
+        policy = [plain_tsallis_inf(before[k]) for k in range(n_layers)]
         for k in range(n_layers):
-            assert np.allclose(learner.policy()[k][0], policy[k], rtol=0, atol=1e-6)
+            assert np.allclose(learner.policy()[k][0], policy[k], rtol=0, atol=1e-9)
         actions = [int(rng.choice(n_actions, p=p / p.sum())) for p in policy]
         losses = rng.random(n_layers)
-        for k, action in enumerate(actions):
-            costs[k, action] += 0.1 * losses[k] / policy[k][action]
         learner.update(am.Trajectory([0] * (n_layers + 1), actions, losses))
+        for k, action in enumerate(actions):
+            before[k, action] += 0.1 * losses[k] / policy[k][action]
+        assert np.allclose(cost, before, rtol=1e-9)
 
 
 SIMULATED = """

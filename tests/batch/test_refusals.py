@@ -15,6 +15,7 @@ from advmdp.batch import BatchRun, play_batch
 from advmdp.batch.card import runs_that_fit
 from advmdp.batch.columns import Block, by_run, cells
 from advmdp.errors import NoGPU
+from advmdp.kernels.runtime.storage import Choice, Lasting, Number, Private
 
 MDP = am.families.random_mdp((1, 2, 1), 2, seed=0)
 OTHER = am.families.random_mdp((1, 3, 1), 2, seed=0)
@@ -119,10 +120,10 @@ def test_no_gpu_is_one_line() -> None:
 class Leaves(NamedTuple):
     """One leaf of every kind."""
 
-    table: Any
-    small: Any
-    n_actions: int
-    rate: float
+    table: Lasting[Any]
+    small: Lasting[Any]
+    n_actions: Choice[int]
+    rate: Number[float]
 
 
 def test_columns_come_back_as_they_went_in() -> None:
@@ -141,16 +142,16 @@ def test_columns_come_back_as_they_went_in() -> None:
         assert np.array_equal(found, [getattr(tree, name) for tree in trees[1:]])
 
 
-class Scratch(NamedTuple):
+class WorkSpace(NamedTuple):
     """A column of the run's own, and work space of a thread."""
 
-    table: Any
-    near: Any
+    table: Lasting[Any]
+    near: Private[Any]
 
 
 def test_work_space_is_there_for_every_thread() -> None:
     rng = np.random.default_rng(0)
-    trees = [Scratch(rng.random(3), rng.random(5)) for _ in range(4)]
+    trees = [WorkSpace(rng.random(3), rng.random(5)) for _ in range(4)]
     block = Block(trees, width=2, threads=8)
     columns = block.plan.columns()
     tiles = block.own(0, 4)

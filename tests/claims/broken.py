@@ -26,7 +26,7 @@ class HeavyStart(am.UOBREPS):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self._state.measure.mass[1] = 1.5
+        self._state.step.measure.mass[1] = 1.5
 
 
 class NoEpochs(am.UOBREPS):

@@ -188,7 +188,7 @@ def test_a_run_that_fails_costs_its_own_claims_only(tmp_path: Path) -> None:
     class Refusing(InlineEngine):
         def poll(self, on_progress):  # type: ignore[no-untyped-def]
             if self._waiting and self._waiting[-1].n_episodes == 30:
-                return [RunResult(self._waiting.pop(), reason="refused")]
+                return [RunResult(self._waiting.pop(), failure="refused")]
             return super().poll(on_progress)
 
     good, bad = [one_run(n_episodes=20)], [one_run(n_episodes=30)]

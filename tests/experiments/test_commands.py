@@ -156,7 +156,7 @@ def test_what_is_wrong_in_a_file_is_said_of_the_file(  # type: ignore[no-untyped
 
 
 @pytest.mark.parametrize(
-    ("given", "broadcast"),
+    ("given", "told"),
     [
         (["exp3-ix"], "the learner"),
         (["--episodes", "7777"], "--episodes"),

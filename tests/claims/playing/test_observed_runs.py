@@ -100,7 +100,7 @@ def holds(confidence: object, mdp: am.LayeredMDP) -> bool:
         low, high = layout.flat_triples(confidence.lower), layout.flat_triples(confidence.upper)
         return bool(((mdp.flat >= low - 1e-12) & (mdp.flat <= high + 1e-12)).all())
     assert isinstance(confidence, am.L1Set)
-    away = np.add.reduceat(abs(mdp.flat - confidence.rows.lower), layout.row_start[:-1])
+    away = np.add.reduceat(abs(mdp.flat - confidence.known_transition()), layout.row_start[:-1])
     return bool((away <= confidence.rows.width + 1e-12).all())
 
 

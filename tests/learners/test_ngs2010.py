@@ -16,7 +16,7 @@ from tests.reference.tables import Table, greatest_difference
 SHAPES = [((1, 1), 3), ((1, 3, 1), 2), ((1, 3, 2, 4, 1), 3)]
 
 
-def broadcast(learner: NGS2010, episode: Episode) -> None:
+def teach(learner: NGS2010, episode: Episode) -> None:
     learner.update(am.Trajectory(episode.states, episode.actions, episode.losses))
 
 
@@ -38,7 +38,7 @@ def test_policies_equal_the_plain_copy(
     for _ in range(300):
         losses = [rng.random(layer.shape[:2]) for layer in kernel]
         episode = sample_episode(rng, kernel, plain.policy, losses)
-        broadcast(fast, episode)
+        teach(fast, episode)
         plain.update(episode)
         assert greatest_difference(fast.policy(), plain.policy) < 1e-11
     assert fast.episodes == 300
@@ -53,7 +53,7 @@ def test_the_same_on_a_declared_support() -> None:
     losses = [rng.random(layer.shape[:2]) for layer in mdp.transitions]
     for _ in range(200):
         episode = sample_episode(rng, mdp.transitions, plain.policy, losses)
-        broadcast(fast, episode)
+        teach(fast, episode)
         plain.update(episode)
     assert greatest_difference(fast.policy(), plain.policy) < 1e-11
 
@@ -79,7 +79,7 @@ def test_the_steps_average_to_the_true_q_values(n_episodes: int) -> None:
     for states, actions, chance in all_trajectories(mdp.transitions, policy):
         learner = learner_after(n_episodes, mdp)
         eta = learner.eta
-        broadcast(
+        teach(
             learner,
             Episode(states, actions, [losses[k][states[k], a] for k, a in enumerate(actions)]),
         )
