@@ -20,11 +20,18 @@ from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.held import WRITTEN
 from advmdp.kernels.sets.interface import mean_width
 from advmdp.steps.confidence import ConfidenceSet
-from tests.outside.lower_bounds import LowerBounds
 from tests.reference import set_kernels as ask
 from tests.reference.conic import project_conic_mixed
 from tests.reference.instances import modest
-from tests.reference.row_sets import EVERY_SET, LAYOUTS, MAKERS, Case, every_set, random_rows
+from tests.reference.row_sets import (
+    EVERY_SET,
+    EVERYTHING,
+    LAYOUTS,
+    MAKERS,
+    Case,
+    every_set,
+    random_rows,
+)
 from tests.reference.set_kernels import RowProblem
 from tests.reference.tables import Array, Table, divergence, greatest_difference
 
@@ -206,14 +213,9 @@ def test_free_rows_are_simplices_and_known_rows_points(kind: type, seed: int, wh
 @every_set
 def test_the_mean_width_is_one_for_everything_and_zero_when_all_is_known(kind: type) -> None:
     layout = LAYOUTS["scattered"]
-    everything = {
-        "BoxRows": am.AnyTransition,
-        "BallRows": am.L1Set.everything,
-        "LowerRows": LowerBounds.everything,
-    }
-    if kind.__name__ in everything:
-        assert mean_width(everything[kind.__name__](layout).rows) == 1.0
     rows, _ = MAKERS[kind](layout, np.random.default_rng(0))
+    if ask.learns_from_counts(rows):
+        assert mean_width(EVERYTHING[kind](layout).rows) == 1.0
     transition = random_rows(layout, np.random.default_rng(1))
     make_rows_known(layout.graph(), np.full(layout.n_rows, True), transition, rows)
     assert mean_width(rows) == 0.0

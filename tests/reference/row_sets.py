@@ -2,7 +2,7 @@
 
 A row's set is  lower <= p <= upper,  sum p = 1,  |p - centre|_1 <= width:  boxes, balls, points and
 simplices are all of this form.  ``MAKERS`` draws, for each registered record, an instance and its
-constraints; a new set needs a line there.
+constraints; a new set needs a line there and one in ``EVERYTHING``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.known import KnownRows
+from tests.outside.lower_bounds import LowerBounds
 from tests.outside.lower_bounds_kernel import LowerRows
 from tests.reference.conic import best_row_conic
 from tests.reference.linear_programs import best_row_of
@@ -143,6 +144,13 @@ MAKERS: dict[type, Callable[[am.Layout, Rng], Made]] = {
     LowerRows: lower_bounds,
 }
 
+
+# The set that says nothing, for sets that shrink as visits are counted.
+EVERYTHING: dict[type, Callable[[am.Layout], Any]] = {
+    BoxRows: am.AnyTransition,
+    BallRows: am.L1Set.everything,
+    LowerRows: LowerBounds.everything,
+}
 
 EVERY_SET = (*SETS, LowerRows)
 """The registry, and a set from outside the package."""
