@@ -129,8 +129,8 @@ def play(
     if resume is not None:
         resume = with_current_names(resume)
         recorder.check_resumable(resume, points)
-        _restore(stream, "losses", resume)
-        _restore(learner, "learner", resume)
+        stream.restore(_part("losses", resume))
+        _restore_learner(learner, resume, n_episodes)
         recorder.restore(resume)
     loop = _compiled if can_compile and compiled is not False else _protocol
     begin = time.perf_counter()
@@ -184,10 +184,20 @@ def _stateful(learner: Any) -> Any:
     return learner
 
 
-def _restore(part: Any, name: str, snapshot: Mapping[str, NDArray[Any]]) -> None:
+def _part(name: str, snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:
     prefix = f"{name}."
-    arrays = {key.removeprefix(prefix): a for key, a in snapshot.items() if key.startswith(prefix)}
-    (_stateful(part) if name == "learner" else part).restore(arrays)
+    return {key.removeprefix(prefix): a for key, a in snapshot.items() if key.startswith(prefix)}
+
+
+def _restore_learner(learner: Any, snapshot: Mapping[str, NDArray[Any]], n_episodes: int) -> None:
+    """Restore the learner; the episodes that remain must be within its horizon."""
+    before = _stateful(learner).state()
+    learner.restore(_part("learner", snapshot))
+    try:
+        refuse_too_many_episodes(learner, n_episodes - int(snapshot["episodes"]), "resume")
+    except InvalidInput:
+        learner.restore(before)
+        raise
 
 
 def _compiled(

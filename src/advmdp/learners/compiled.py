@@ -23,10 +23,12 @@ from advmdp.learners.base import (
     DeclaresFeedback,
     HasLayout,
     Resumable,
+    horizon_of,
 )
 from advmdp.learners.feedback import FlatEpisode, check_full_information, check_trajectory
 from advmdp.learners.first_version import is_first_version, renamed
 from advmdp.learners.saveable import Saveable, Saved
+from advmdp.learners.state_invariants import check_state
 
 NO_LOSSES = np.zeros(0)
 
@@ -95,6 +97,7 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
                     f"restore: {name} has shape {saved[name].shape}, expected {array.shape}; "
                     "restore into a learner with the same layout and parameters"
                 )
+        check_state(self._state, saved, self.layout, horizon_of(self))
         for name, array in mine.items():
             array[...] = saved[name]
 

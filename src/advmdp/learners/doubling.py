@@ -168,13 +168,33 @@ class Doubling(Saveable):
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state()`` returned, on a learner made with the same parameters."""
         clock = saved.get("clock", np.zeros(0))
-        if clock.shape != (3,) or clock[0] < 1:
+        if clock.shape != (3,) or clock.dtype.kind != "i":
             raise InvalidInput("restore: no clock of rounds; restore into a learner of this class")
         number, played, before = (int(value) for value in clock)
+        if not self._is_possible(number, played, before):
+            raise InvalidInput(
+                f"restore: clock has round {number} with {played} episodes after {before}, which "
+                f"does not follow from first={self.first}; restore it from a copy"
+            )
         learner = self._new(number)
         inner = [name for name in saved if name.startswith("learner.")]
         learner.restore({name.removeprefix("learner."): saved[name] for name in inner})
+        if getattr(learner, "episodes", played) != played:
+            raise InvalidInput(
+                f"restore: clock has {played} episodes of this round, its learner has "
+                f"{learner.episodes}; restore it from a copy"  # type: ignore[attr-defined]
+            )
         self._enter(learner, number, played=played, before=before)
+
+    def _is_possible(self, number: int, played: int, before: int) -> bool:
+        """Whether a clock can be reached: the rounds before have all been played to their end."""
+        if not 1 <= number <= MAX_EPISODES.bit_length():
+            return False
+        return (
+            0 <= played <= self._horizon(number)
+            and before == self._horizon(number) - self.first
+            and self._horizon(number) < MAX_EPISODES
+        )
 
     def compiled_loop(self) -> CompiledLoop:
         """For ``play``: compiled episodes up to the end of a round, then those of the next."""
