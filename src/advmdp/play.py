@@ -38,6 +38,7 @@ from advmdp.learners.base import (
 )
 from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
+from advmdp.one_thread import one_thread_of
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
 from advmdp.world.loss_streams import LossProcess, LossStream
@@ -212,15 +213,17 @@ def _compiled(
     """Slices of compiled episodes between checkpoints, each a fraction of a second long."""
     graph = recorder.mdp.layout.graph()
     ledger = recorder.ledger
-    loop = learner.compiled_loop()
+    loop, one_thread = learner.compiled_loop(), one_thread_of(learner)
     done, size = recorder.episodes, 16
     for point in points[recorder.n_points :]:
         while done < point:
             stop = min(int(point), done + size)
             begin = time.perf_counter()
-            reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
-            if reached < stop:  # the fast path could not certify this episode's projection
-                loop.finish(ledger.states, ledger.path)
+            with one_thread:
+                reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
+                if reached < stop:  # the fast path could not certify this episode's projection
+                    loop.finish(ledger.states, ledger.path)
+            if reached < stop:
                 note_certificate(learner.kernel_state, ledger)
                 reached += 1
             elif time.perf_counter() - begin < SLICE_SECONDS / 2:
