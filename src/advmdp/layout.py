@@ -29,6 +29,7 @@ from advmdp.layout_checks import (
     checked_sizes,
     checked_support,
     reachable,
+    refuse_too_large,
     refuse_too_many,
 )
 from advmdp.number_checks import whole_number
@@ -83,6 +84,7 @@ class Layout:
         self.n_actions = whole_number(n_actions, "n_actions")
         self.n_layers = len(self.declared_sizes) - 1
         self.is_dense = successors is None
+        refuse_too_large(self.declared_sizes, self.n_actions, is_dense=self.is_dense)
         if successors is None:
             self.layer_sizes = self.declared_sizes
             self.original_state = [np.arange(n) for n in self.declared_sizes]
@@ -114,8 +116,6 @@ class Layout:
 
     def _index_dense(self) -> None:
         sizes, n_actions = self.layer_sizes, self.n_actions
-        n_entries = sum(n * n_actions * m for n, m in pairwise(sizes))
-        refuse_too_many(n_entries)
         rows = [n * n_actions for n in sizes[:-1]]
         row_size = np.repeat(np.array(sizes[1:]), rows)
         self.row_start = np.concatenate([[0], np.cumsum(row_size)]).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from advmdp.errors import InvalidInput
 from advmdp.number_checks import whole_number
 
 MAX_ENTRIES = 2**31  # flat indices are stored as 32-bit numbers
+MAX_LAYERS, MAX_PAIRS = 100_000, 10**8  # more would fill memory with index arrays alone
 
 
 def checked_sizes(layer_sizes: Sequence[int]) -> tuple[int, ...]:
@@ -24,6 +26,26 @@ def checked_sizes(layer_sizes: Sequence[int]) -> tuple[int, ...]:
             field="layer_sizes",
         )
     return sizes
+
+
+def refuse_too_large(sizes: tuple[int, ...], n_actions: int, *, is_dense: bool) -> None:
+    """Reject layouts that would not fit into memory, before anything is allocated."""
+    if len(sizes) - 1 > MAX_LAYERS:
+        raise InvalidInput(
+            f"{len(sizes) - 1} layers are too many; use at most {MAX_LAYERS}", field="layer_sizes"
+        )
+    if sum(sizes) > MAX_PAIRS:
+        raise InvalidInput(
+            f"{sum(sizes)} states are too many; use at most {MAX_PAIRS}", field="layer_sizes"
+        )
+    if sum(sizes) * n_actions > MAX_PAIRS:
+        raise InvalidInput(
+            f"{sum(sizes) * n_actions} pairs of states and actions are too many; "
+            f"use at most {MAX_PAIRS}",
+            field="n_actions",
+        )
+    if is_dense:
+        refuse_too_many(sum(n * n_actions * m for n, m in pairwise(sizes)))
 
 
 def refuse_too_many(n_entries: int) -> None:

@@ -38,6 +38,7 @@ from advmdp.learners.base import (
 )
 from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
+from advmdp.one_thread import one_thread_of
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
 from advmdp.world.loss_streams import LossProcess, LossStream
@@ -129,8 +130,8 @@ def play(
     if resume is not None:
         resume = with_current_names(resume)
         recorder.check_resumable(resume, points)
-        _restore(stream, "losses", resume)
-        _restore(learner, "learner", resume)
+        stream.restore(_part("losses", resume))
+        _restore_learner(learner, resume, n_episodes)
         recorder.restore(resume)
     loop = _compiled if can_compile and compiled is not False else _protocol
     begin = time.perf_counter()
@@ -184,10 +185,20 @@ def _stateful(learner: Any) -> Any:
     return learner
 
 
-def _restore(part: Any, name: str, snapshot: Mapping[str, NDArray[Any]]) -> None:
+def _part(name: str, snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:
     prefix = f"{name}."
-    arrays = {key.removeprefix(prefix): a for key, a in snapshot.items() if key.startswith(prefix)}
-    (_stateful(part) if name == "learner" else part).restore(arrays)
+    return {key.removeprefix(prefix): a for key, a in snapshot.items() if key.startswith(prefix)}
+
+
+def _restore_learner(learner: Any, snapshot: Mapping[str, NDArray[Any]], n_episodes: int) -> None:
+    """Restore the learner; the episodes that remain must be within its horizon."""
+    before = _stateful(learner).state()
+    learner.restore(_part("learner", snapshot))
+    try:
+        refuse_too_many_episodes(learner, n_episodes - int(snapshot["episodes"]), "resume")
+    except InvalidInput:
+        learner.restore(before)
+        raise
 
 
 def _compiled(
@@ -202,15 +213,17 @@ def _compiled(
     """Slices of compiled episodes between checkpoints, each a fraction of a second long."""
     graph = recorder.mdp.layout.graph()
     ledger = recorder.ledger
-    loop = learner.compiled_loop()
+    loop, one_thread = learner.compiled_loop(), one_thread_of(learner)
     done, size = recorder.episodes, 16
     for point in points[recorder.n_points :]:
         while done < point:
             stop = min(int(point), done + size)
             begin = time.perf_counter()
-            reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
-            if reached < stop:  # the fast path could not certify this episode's projection
-                loop.finish(ledger.states, ledger.path)
+            with one_thread:
+                reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
+                if reached < stop:  # the fast path could not certify this episode's projection
+                    loop.finish(ledger.states, ledger.path)
+            if reached < stop:
                 note_certificate(learner.kernel_state, ledger)
                 reached += 1
             elif time.perf_counter() - begin < SLICE_SECONDS / 2:

@@ -52,6 +52,10 @@ SaveEpisodesOption = Annotated[
     typer.Option("--save-episodes", min=1, help="Episodes between checkpoints of a run."),
 ]
 
+AllowCodeOption = Annotated[
+    bool, typer.Option("--allow-code", help="Let the file name modules, which are imported.")
+]
+
 # The world of `run` and `compare`.
 MDPOption = Annotated[str, typer.Option("--mdp", help="Family of MDPs.")]
 LayersOption = Annotated[

@@ -35,6 +35,7 @@ def run(
     spec: Annotated[
         Path | None, typer.Option(help="A spec in a .json or .toml file, instead of the flags.")
     ] = None,
+    allow_code: opt.AllowCodeOption = False,
     store: opt.StoreOption = opt.DEFAULT_STORE,
     save_seconds: opt.SaveSecondsOption = 30.0,
     save_episodes: opt.SaveEpisodesOption = None,
@@ -49,7 +50,8 @@ def run(
         _reject_beside_a_file(context)
         text = _text_of(spec)
         with _errors_of(spec):
-            one = RunSpec.from_json(text) if spec.suffix == ".json" else RunSpec.from_toml(text)
+            read = RunSpec.from_json if spec.suffix == ".json" else RunSpec.from_toml
+            one = read(text, allow_code=allow_code)
     else:
         parts = opt.world_parts(mdp, layers, actions, losses, sets)
         parts["learner"]["name"] = learner
@@ -92,6 +94,7 @@ def compare(
 
 def sweep(
     file: Annotated[Path, typer.Argument(help="A sweep in a .toml file; lists multiply.")],
+    allow_code: opt.AllowCodeOption = False,
     store: opt.StoreOption = opt.DEFAULT_STORE,
     engine: opt.EngineOption = opt.DEFAULT_ENGINE,
     workers: opt.WorkersOption = None,
@@ -106,7 +109,7 @@ def sweep(
 
     text = _text_of(file)
     with _errors_of(file):
-        runs = SweepSpec.from_toml(text).runs()
+        runs = SweepSpec.from_toml(text, allow_code=allow_code).runs()
     make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
     _play(runs, store, make, quiet, as_json, file)
 

@@ -169,7 +169,13 @@ class Recorder:
                     f"resume: {name} has shape {saved[name].shape}, expected {mine[name].shape}; "
                     "resume with the MDP that the snapshot was taken with"
                 )
+        _check_values(saved)
         done = int(saved["episodes"])
+        if not 0 <= done <= points[-1]:
+            raise InvalidInput(
+                f"resume: the snapshot is after {done} episodes of {points[-1]}; "
+                "resume with the same n_episodes"
+            )
         if not np.array_equal(saved["points.episodes"], points[points <= done]):
             raise InvalidInput(
                 f"resume: the snapshot after {done} episodes has other checkpoints; "
@@ -213,3 +219,25 @@ class Recorder:
             seconds=seconds,
             compiled=compiled,
         )
+
+
+def _check_values(saved: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse a snapshot with the right names whose values no run produces."""
+    n_points = saved["points.episodes"].size
+    optional = {(0,), (n_points,)}  # not every learner has epochs and widths
+    proper = {
+        "episodes": saved["episodes"].shape == () and saved["episodes"].dtype.kind == "i",
+        "points.episodes": saved["points.episodes"].dtype.kind == "i",
+        "points.figures": saved["points.figures"].shape == (n_points, 7),
+        "points.epoch": saved["points.epoch"].shape in optional,
+        "points.width": saved["points.width"].shape in optional,
+        "ledger.counts": bool((saved["ledger.counts"] >= 0).all()),
+    }
+    for name in ("points.figures", "points.width", *(f"ledger.{name}" for name in LEDGER)):
+        finite = saved[name].dtype.kind in "if" and bool(np.isfinite(saved[name]).all())
+        proper[name] = proper.get(name, True) and finite
+    for name, is_proper in proper.items():
+        if not is_proper:
+            raise InvalidInput(
+                f"resume: {name} has values that no run has; resume from another checkpoint"
+            )

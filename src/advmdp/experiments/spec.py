@@ -36,6 +36,7 @@ from advmdp.experiments.specs.validation import (
     EvaluationPoints,
     FrozenModel,
     parse_document,
+    refuse_code,
 )
 from advmdp.learners.tuning import MAX_EPISODES
 from advmdp.store.identity import Identity
@@ -103,14 +104,23 @@ class RunSpec(FrozenModel):
         return tomli_w.dumps(self.data())
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read what ``to_json`` wrote."""
-        return cls(**parse_document(text, json.loads, "JSON"))
+    def from_json(cls, text: str, *, allow_code: bool = False) -> Self:
+        """Read what ``to_json`` wrote.
+
+        With ``allow_code`` the id of a Gymnasium environment may name a module, which is imported.
+        """
+        return cls._from_document(parse_document(text, json.loads, "JSON"), allow_code)
 
     @classmethod
-    def from_toml(cls, text: str) -> Self:
-        """Read what ``to_toml`` wrote."""
-        return cls(**parse_document(text, tomllib.loads, "TOML"))
+    def from_toml(cls, text: str, *, allow_code: bool = False) -> Self:
+        """Read what ``to_toml`` wrote; ``allow_code`` as in ``from_json``."""
+        return cls._from_document(parse_document(text, tomllib.loads, "TOML"), allow_code)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any], allow_code: bool) -> Self:
+        if not allow_code:
+            refuse_code(document)
+        return cls(**document)
 
     # ------------------------------------------------------------------ identity
 

@@ -36,6 +36,7 @@ from advmdp.experiments.specs.validation import (
     FrozenModel,
     WholeNumber,
     parse_document,
+    refuse_code,
 )
 
 
@@ -79,9 +80,12 @@ class SweepSpec(FrozenModel):
         return self
 
     @classmethod
-    def from_toml(cls, text: str) -> Self:
-        """Read a TOML document."""
-        return cls(**parse_document(text, tomllib.loads, "TOML"))
+    def from_toml(cls, text: str, *, allow_code: bool = False) -> Self:
+        """Read a TOML document; ``allow_code`` as in ``RunSpec.from_json``."""
+        document = parse_document(text, tomllib.loads, "TOML")
+        if not allow_code:
+            refuse_code(document)
+        return cls(**document)
 
     def runs(self) -> list[RunSpec]:
         """The distinct runs: all learners of a replicate before the next replicate."""

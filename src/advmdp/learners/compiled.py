@@ -23,10 +23,13 @@ from advmdp.learners.base import (
     DeclaresFeedback,
     HasLayout,
     Resumable,
+    horizon_of,
 )
 from advmdp.learners.feedback import FlatEpisode, check_full_information, check_trajectory
 from advmdp.learners.first_version import is_first_version, renamed
 from advmdp.learners.saveable import Saveable, Saved
+from advmdp.learners.state_invariants import check_state
+from advmdp.one_thread import OneThread
 
 NO_LOSSES = np.zeros(0)
 
@@ -41,7 +44,11 @@ def lasting_arrays(state: Any) -> Saved:
 
 
 class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable):
-    """What all built-in learners share."""
+    """What all built-in learners share.
+
+    A learner serves one thread at a time: ``policy``, ``update``, ``state``, ``restore`` and
+    ``play`` raise ``InvalidInput`` while another thread is inside, and change nothing.
+    """
 
     feedback: ClassVar[Literal["bandit", "full"]]  # type: ignore[misc]
 
@@ -49,12 +56,15 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
         self.layout = layout
         self._graph = layout.graph()
         self._state = state
+        self._one_thread = OneThread("learner")
 
     # ------------------------------------------------------------------ the contract
 
     def policy(self) -> Table:
         """The policy of the coming episode, a pair table."""
-        return self.layout.pairs(np.maximum(interface.current_policy(self._state).array, 0.0))
+        with self._one_thread:
+            flat = np.maximum(interface.current_policy(self._state).array, 0.0)
+        return self.layout.pairs(flat)
 
     def update(self, feedback: Any) -> None:
         """Learn from one episode played with ``policy()``."""
@@ -70,14 +80,16 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
 
     def _learn(self, episode: FlatEpisode, losses: tuple[Floats, Floats]) -> None:
         path = (episode.states, episode.path)
-        if not interface.update(self._graph, self._state, *path, *losses):
-            self._finish(*path)
+        with self._one_thread:
+            if not interface.update(self._graph, self._state, *path, *losses):
+                self._finish(*path)
 
     # ------------------------------------------------------------------ saving
 
     def state(self) -> Saved:
         """A copy of everything the future depends on, as plain arrays."""
-        return {name: array.copy() for name, array in lasting_arrays(self._state).items()}
+        with self._one_thread:
+            return {name: array.copy() for name, array in lasting_arrays(self._state).items()}
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state()`` returned, on a learner made with the same parameters."""
@@ -95,8 +107,10 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
                     f"restore: {name} has shape {saved[name].shape}, expected {array.shape}; "
                     "restore into a learner with the same layout and parameters"
                 )
-        for name, array in mine.items():
-            array[...] = saved[name]
+        check_state(self._state, saved, self.layout, horizon_of(self))
+        with self._one_thread:
+            for name, array in mine.items():
+                array[...] = saved[name]
 
     def adopt_counts(self, earlier: CompiledLearner) -> None:
         """Begin with the visits that an earlier learner of the same class has counted.

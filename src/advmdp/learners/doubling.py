@@ -15,6 +15,7 @@ from advmdp.learners.base import CompiledLoop
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.saveable import Saveable, Saved
 from advmdp.learners.tuning import MAX_EPISODES, checked_delta, checked_horizon
+from advmdp.one_thread import OneThread
 from advmdp.seeds import seed_sequence
 
 
@@ -41,6 +42,8 @@ class Doubling(Saveable):
     2 delta_i is delta.  The factor 2: with the counts kept, a pair can have been visited almost
     2 T_i times, and the union bound behind the sets runs over the numbers of visits: twice as many
     as in a single run.  A ``seed`` is spawned anew for every round.
+
+    Like every learner, it serves one thread at a time.
 
     Guarantee: where a learner has R_T <= c sqrt(T), the rounds together have, from the end of the
     first one on, at most c sum_i sqrt(T_i) < sqrt(2) / (sqrt(2) - 1) c sqrt(T) < 3.42 c sqrt(T), up
@@ -71,6 +74,7 @@ class Doubling(Saveable):
         **parameters: Any,
     ) -> None:
         self._make, self.layout = make, layout
+        self._one_thread = OneThread("learner")
         self._parameters = {**_defaults(make), **parameters}
         if "n_episodes" in parameters:
             raise InvalidInput("n_episodes: Doubling chooses the horizons; give the first as first")
@@ -88,13 +92,15 @@ class Doubling(Saveable):
 
     def policy(self) -> Table:
         """The policy of the coming episode, a pair table."""
-        policy: Table = self._running().policy()
+        with self._one_thread:
+            policy: Table = self._running().policy()
         return policy
 
     def update(self, feedback: Any) -> None:
         """Learn from one episode played with ``policy()``."""
-        self._running().update(feedback)
-        self._played += 1
+        with self._one_thread:
+            self._running().update(feedback)
+            self._played += 1
 
     # ------------------------------------------------------------------ what can be looked at
 
@@ -168,13 +174,34 @@ class Doubling(Saveable):
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state()`` returned, on a learner made with the same parameters."""
         clock = saved.get("clock", np.zeros(0))
-        if clock.shape != (3,) or clock[0] < 1:
+        if clock.shape != (3,) or clock.dtype.kind != "i":
             raise InvalidInput("restore: no clock of rounds; restore into a learner of this class")
         number, played, before = (int(value) for value in clock)
+        if not self._is_possible(number, played, before):
+            raise InvalidInput(
+                f"restore: clock has round {number} with {played} episodes after {before}, which "
+                f"does not follow from first={self.first}; restore it from a copy"
+            )
         learner = self._new(number)
         inner = [name for name in saved if name.startswith("learner.")]
         learner.restore({name.removeprefix("learner."): saved[name] for name in inner})
+        # adopted visits count as episodes where nothing else tells how many were played
+        if getattr(learner, "episodes", played) not in (played, before + played):
+            raise InvalidInput(
+                f"restore: clock has {played} episodes of this round, its learner has "
+                f"{learner.episodes}; restore it from a copy"  # type: ignore[attr-defined]
+            )
         self._enter(learner, number, played=played, before=before)
+
+    def _is_possible(self, number: int, played: int, before: int) -> bool:
+        """Whether a clock can be reached: the rounds before have all been played to their end."""
+        if not 1 <= number <= MAX_EPISODES.bit_length():
+            return False
+        return (
+            0 <= played <= self._horizon(number)
+            and before == self._horizon(number) - self.first
+            and self._horizon(number) < MAX_EPISODES
+        )
 
     def compiled_loop(self) -> CompiledLoop:
         """For ``play``: compiled episodes up to the end of a round, then those of the next."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.errors import InvalidInput
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
 
 Saved = dict[str, NDArray[Any]]
@@ -41,6 +42,8 @@ def renamed(saved: Mapping[str, NDArray[Any]], wanted: Mapping[str, NDArray[Any]
         old = next((prefix for prefix in NEW_NAMES if name.startswith(prefix)), "")
         found[NEW_NAMES.get(old, "") + name.removeprefix(old)] = array
     if {"rows.kind", "rows.lower"} <= found.keys():  # box or ball: ``wanted`` says which
+        if (found["rows.kind"] >= len(STATUS_OF_KIND)).any():
+            raise InvalidInput("restore: rows.kind has unknown codes; restore it from a copy")
         found["rows.status"] = STATUS_OF_KIND[found["rows.kind"]]
         found["rows.centre"] = found["rows.lower"]
     return {name: array for name, array in found.items() if name in wanted}

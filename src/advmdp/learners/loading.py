@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ from numpy.typing import NDArray
 from advmdp.archive import read_archive
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Layout
+from advmdp.layout_checks import checked_sizes
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
 from advmdp.learners.saveable import KIND, VERSION, Saveable
+from advmdp.number_checks import whole_number
 
+SMALL = 10**6  # of a layout that may be built whatever the file holds
+MOST_SEED_WORDS = 1024  # of a seed's pool; NumPy's default is 4, and mixing takes its square
 Classes = Mapping[str, Callable[..., Any]]
 
 
@@ -84,6 +89,7 @@ def _class(wanted: str, classes: Classes, name: str) -> Callable[..., Any]:
 
 def _layout(described: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Layout:
     sizes = described["sizes"]
+    _refuse_larger_than_file(sizes, described["n_actions"], arrays)
     successors, shared, known = (
         [arrays[f"{part}.{k}"] for k in range(len(sizes) - 1)] if f"{part}.0" in arrays else None
         for part in ("layout", "pools", "known")
@@ -91,10 +97,39 @@ def _layout(described: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
     return Layout(sizes, described["n_actions"], successors, shared, known)
 
 
+def _refuse_larger_than_file(
+    sizes: Any, n_actions: Any, arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """A small file cannot hold the state of a learner on a huge layout: do not even build it."""
+    stored = sum(array.size for array in arrays.values())
+    sizes = checked_sizes(sizes)
+    n_rows = (sum(sizes) - 1) * whole_number(n_actions, "n_actions")
+    n_entries = n_actions * sum(n * m for n, m in pairwise(sizes))
+    is_dense = "layout.0" not in arrays
+    if n_rows > max(stored, SMALL) or (is_dense and n_entries > max(1000 * stored, SMALL)):
+        raise InvalidInput(
+            f"layout: {n_rows} pairs and {n_entries} triples, but the file holds {stored} numbers; "
+            "restore it from a copy"
+        )
+
+
+def _seed(described: Mapping[str, Any]) -> np.random.SeedSequence:
+    """A seed as ``saveable`` describes it."""
+    pool_size = whole_number(described["pool_size"], "seed.pool_size")
+    if pool_size > MOST_SEED_WORDS:
+        raise InvalidInput(f"{pool_size} is above {MOST_SEED_WORDS}", field="seed.pool_size")
+    try:
+        return np.random.SeedSequence(
+            described["entropy"], spawn_key=described["spawn_key"], pool_size=pool_size
+        )
+    except ValueError as problem:
+        raise InvalidInput(f"{problem}; restore it from a copy", field="seed") from None
+
+
 def _value(value: Any, classes: Classes, name: str) -> Any:
     """An argument from JSON, the inverse of ``saveable._plain``."""
     if not isinstance(value, dict):
         return value
     if "seed" in value:
-        return np.random.SeedSequence(**value["seed"])
+        return _seed(value["seed"])
     return _class(value["class"], classes, name)

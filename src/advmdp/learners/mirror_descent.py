@@ -113,8 +113,9 @@ class MirrorDescent(
 
         Feedback that comes later, in any order, is given to ``update`` with it.
         """
-        measure = self._state.step.measure
-        fixed = IssuedEpisode(measure.policy.copy(), measure.mass.copy(), copy_of(self._state.rows))
+        measure, rows = self._state.step.measure, self._state.rows
+        with self._one_thread:
+            fixed = IssuedEpisode(measure.policy.copy(), measure.mass.copy(), copy_of(rows))
         return EpisodeRecord(self.episodes + 1, self.policy(), self.layout, fixed)
 
     def _learn(self, episode: FlatEpisode, losses: tuple[Floats, Floats]) -> None:
@@ -132,12 +133,13 @@ class MirrorDescent(
         if self._update_together is not None:
             raise InvalidInput("update: learners that share their counts take no records")
         path = (episode.states, episode.path)
-        if begin_issued_update(
-            self._graph, self._state, record.fixed, *path, *losses
-        ) and not interface.solve_pending(self._graph, self._state, None):
-            self._finish(*path)
-            return
-        interface.settle_update(self._graph, self._state)
+        with self._one_thread:
+            if begin_issued_update(
+                self._graph, self._state, record.fixed, *path, *losses
+            ) and not interface.solve_pending(self._graph, self._state, None):
+                self._finish(*path)
+            else:
+                interface.settle_update(self._graph, self._state)
 
     # ------------------------------------------------------------------ what can be looked at
 

@@ -14,6 +14,7 @@ from advmdp.kernels.steps.interface import forget_bounds, forget_everything
 from advmdp.layout import Floats, Layout
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.one_thread import OneThread
 from advmdp.start_view import StartView, start_views
 from advmdp.steps.workspace import copy_of, no_visits
 
@@ -62,6 +63,7 @@ class PerStart(Sequence[MirrorDescent]):
         self.layout = layout
         self.views = start_views(layout)
         self._learners = [make(view) for view in self.views]
+        self._one_thread = OneThread("learners that share their counts")
         first = self._learners[0]
         for view, learner in zip(self.views, self._learners, strict=True):
             if learner.layout != view.layout or learner.n_episodes != first.n_episodes:
@@ -96,6 +98,12 @@ class PerStart(Sequence[MirrorDescent]):
         self, active: MirrorDescent, episode: FlatEpisode, losses: tuple[Floats, Floats]
     ) -> None:
         """One episode of ``active``; if it opens an epoch, all move into the new set, or none."""
+        with self._one_thread:
+            self._move_all(active, episode, losses)
+
+    def _move_all(
+        self, active: MirrorDescent, episode: FlatEpisode, losses: tuple[Floats, Floats]
+    ) -> None:
         state, path = active._state, (episode.states, episode.path)
         moves = begin_update(active._graph, state, *path, *losses)
         opens = bool(state.visits.clock[OPENS])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.ucrl2 import EPISODES, EPOCH, UCRL2State, Widths, Window
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CountsEpisodes, HasEpochs
@@ -12,6 +13,8 @@ from advmdp.learners.tuning import checked_delta, checked_rate
 from advmdp.learners.ucbvi import empty_model
 from advmdp.number_checks import whole_number
 from advmdp.steps.workspace import free_balls, new_reach
+
+MOST_KEPT = 10**9  # steps of the episodes in a window
 
 
 class UCRL2(OptimisticLearner, CountsEpisodes, HasEpochs):
@@ -143,6 +146,8 @@ class SlidingWindowUCRL2(UCRL2):
         transition_scale: float = 1.0,
     ) -> None:
         self.window = whole_number(window, "window")
+        if self.window * layout.n_layers > MOST_KEPT:
+            raise InvalidInput(f"{window} episodes are too many to keep; use fewer", field="window")
         super().__init__(layout, delta, loss_scale, transition_scale)
 
     def _window(self) -> int:

@@ -19,6 +19,7 @@ from advmdp.kernels.kl.weights import project_weights
 from advmdp.kernels.model.measure import join
 from advmdp.kernels.runtime.targets import machine_code
 from advmdp.layout import Floats, Layout, Table
+from advmdp.one_thread import OneThread
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.workspace import new_measure, new_solver
 
@@ -49,16 +50,25 @@ class Projection(NamedTuple):
 
 
 class Projector:
-    """A projection with its work space, to be used many times on one layout."""
+    """A projection with its work space, to be used many times on one layout.
+
+    A projector serves one thread at a time: ``project`` raises ``InvalidInput`` while another
+    thread is inside.  Give every thread its own.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self._graph = layout.graph()
         self._solver = new_solver(layout)
         self._measure = new_measure(layout)
+        self._one_thread = OneThread("project")
 
     def project(self, weights: Any, confidence: ConfidenceSet) -> Projection:
         """The KL projection of positive weights; raises ``UncertifiedStep`` rather than guess."""
+        with self._one_thread:
+            return self._project(weights, confidence)
+
+    def _project(self, weights: Any, confidence: ConfidenceSet) -> Projection:
         layout, graph, solver, measure = self.layout, self._graph, self._solver, self._measure
         if confidence.layout is not layout and confidence.layout != layout:
             raise InvalidInput("project: the set belongs to another layout; build both on one")

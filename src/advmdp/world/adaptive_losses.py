@@ -160,11 +160,26 @@ class CustomStream:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        if not {"rows", "losses"} <= set(state):
+            raise InvalidInput("losses: the saved state has no history; restore the same process")
         rows, losses = state["rows"], state["losses"]
         if rows.shape != losses.shape or rows.shape[1:] != (self._layout.n_layers,):
             raise InvalidInput(
                 f"losses: the saved history has shape {rows.shape}, "
                 f"the layout {self._layout.n_layers} layers; restore into the same layout"
             )
+        if rows.dtype.kind != "i" or not _is_history(self._layout, rows, losses):
+            raise InvalidInput(
+                "losses: the saved history has rows outside their layers or losses outside "
+                "[0, 1]; restore it from a copy"
+            )
         self._rows = list(np.array(rows, dtype=np.int64))
         self._losses = list(np.array(losses, dtype=np.float64))
+
+
+def _is_history(layout: Layout, rows: Integers, losses: Floats) -> bool:
+    """Whether rows lie in their layers and losses in [0, 1]."""
+    here = [layout.layer_rows(k) for k in range(layout.n_layers)]
+    first, end = np.array([[part.start, part.stop] for part in here]).T
+    inside = (rows >= first) & (rows < end) & (losses >= 0.0) & (losses <= 1.0)
+    return bool(inside.all())

@@ -90,12 +90,16 @@ class ProgramStream:
         return {"pressure": self.program.pressure.copy()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        if "pressure" not in state:
+            raise InvalidInput("losses: the saved state has no pressure; restore the same process")
         pressure = np.asarray(state["pressure"], dtype=np.float64)
         if pressure.shape != self.program.pressure.shape:
             raise InvalidInput(
                 f"losses: the saved state is for {pressure.size} pairs, "
                 f"the layout has {self.program.pressure.size}; restore into the same layout"
             )
+        if not np.isfinite(pressure).all():
+            raise InvalidInput("losses: the saved pressure is not finite; restore it from a copy")
         self.program.pressure[:] = pressure
 
 

@@ -125,7 +125,7 @@ class _Board:
 def _task(spec_json: str, store: str, schedule: CheckpointSchedule, board: Any) -> CompletedRun:
     """Play one run on a worker of the cluster."""
     ray = _ray()
-    spec = RunSpec.from_json(spec_json)
+    spec = RunSpec.from_json(spec_json, allow_code=True)
     stop = False
 
     def report(progress: RunProgress) -> None:

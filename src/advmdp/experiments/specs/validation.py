@@ -42,6 +42,24 @@ def parse_document(text: str, parse: Callable[[str], Any], form: str) -> dict[st
     return data
 
 
+def refuse_code(document: dict[str, Any]) -> None:
+    """Reject a document whose MDP names a module: making that environment would import it.
+
+    Documents come from files, and those from anybody; specs that a program builds itself are not
+    checked.
+    """
+    given = document.get("mdp")
+    for component in given if isinstance(given, list) else [given]:
+        ids = component.get("id") if isinstance(component, dict) else None
+        for one in ids if isinstance(ids, list) else [ids]:
+            if isinstance(one, str) and ":" in one:
+                raise InvalidInput(
+                    f"{one!r} would import the module {one.partition(':')[0]!r}; if you trust it, "
+                    "allow it with --allow-code (allow_code=True in Python)",
+                    field="mdp.id",
+                )
+
+
 def _invalid_input(problem: ValidationError, model: type[BaseModel]) -> InvalidInput:
     """The first complaint, with its field and a remedy."""
     first = problem.errors()[0]
