@@ -15,6 +15,7 @@ from advmdp.layout import Layout
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
 from advmdp.learners.saveable import KIND, VERSION, Saveable
+from advmdp.number_checks import shown
 
 Classes = Mapping[str, Callable[..., Any]]
 
@@ -69,6 +70,9 @@ def rebuilt(
 
 def _classes(own: tuple[type[Saveable], ...]) -> Classes:
     """Every class that a file may name."""
+    for make in own:
+        if not isinstance(make, type) or not issubclass(make, Saveable):
+            raise InvalidInput(f"load: {shown(make)} is not the class of a learner")
     makers: list[Any] = [entry.make for entry in LEARNERS.values()]
     return {make.__name__: make for make in [*makers, Doubling, *own]}
 
