@@ -132,7 +132,7 @@ def test_a_bad_layout_is_refused_in_one_line(arguments: tuple[Any, ...], message
         ([np.ones((1, 2)), np.ones((3, 2))], "layer 1 has shape"),
         ([np.ones((1, 2)), np.full((2, 2), np.nan)], "layer 1, state 0, action 0"),
         (np.ones(5), "needs 6 values"),
-        ([np.ones((1, 2)), "words"], "layer 1 is not an array"),
+        ([np.ones((1, 2)), "words"], "layer 1: give an array of real numbers"),
         (7, "list of 2 arrays"),
     ],
 )

@@ -27,6 +27,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import file_path
 from advmdp.atomic_files import write_atomically
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
 
@@ -57,13 +58,13 @@ def write_archive(
     ({'rate': 0.5}, {'n': array([0, 1, 2])})
     """
     pieces = list(_pieces(kind, header, arrays))  # rejects bad contents before anything is written
-    write_atomically(path, pieces)
+    write_atomically(file_path(path), pieces)
 
 
 def read_archive(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of the file at ``path``, whose checksum is verified first."""
     try:
-        data = Path(path).read_bytes()
+        data = file_path(path).read_bytes()
     except OSError as error:
         raise StorageFailure(f"{path}: cannot be read ({error.strerror})") from error
     return unpack(data, kind, str(path))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout_checks import normalised_rows
+from advmdp.number_checks import float_array
 
 if TYPE_CHECKING:
     from advmdp.layout import Layout
@@ -59,10 +60,7 @@ def _arrays(layout: Layout, table: Any) -> list[NDArray[np.float64]]:
         raise InvalidInput(f"known_rows: give a list of {layout.n_layers} arrays, one per layer")
     arrays = []
     for k, given in enumerate(table):
-        try:
-            array = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidInput(f"known_rows: layer {k} is not an array of numbers") from None
+        array = float_array(given, f"known_rows: layer {k}")
         if array.ndim != 3:
             raise InvalidInput(f"known_rows: layer {k} needs shape (n_k, A, n_k+1)")
         arrays.append(array)

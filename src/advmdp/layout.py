@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import is_sequence
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.graph import Graph
 from advmdp.known_rows import checked_known_rows
 from advmdp.layout_checks import (
+    MAX_ENTRIES,
     checked_shared_rows,
     checked_sizes,
     checked_support,
@@ -32,12 +34,10 @@ from advmdp.layout_checks import (
     refuse_too_large,
     refuse_too_many,
 )
-from advmdp.number_checks import whole_number
+from advmdp.number_checks import float_array, whole_number
 
 Floats = NDArray[np.float64]
 Table = list[Floats]
-# What a table may come in; the first are recognised ten times faster than the last.
-SEQUENCES = (list, tuple, np.ndarray, Sequence)
 
 
 class Layout:
@@ -81,8 +81,10 @@ class Layout:
         known_rows: Sequence[Any] | None = None,
     ) -> None:
         self.declared_sizes = checked_sizes(layer_sizes)
-        self.n_actions = whole_number(n_actions, "n_actions")
+        self.n_actions = whole_number(n_actions, "n_actions", most=MAX_ENTRIES)
         self.n_layers = len(self.declared_sizes) - 1
+        if successors is None:
+            refuse_too_many(sum(n * self.n_actions * m for n, m in pairwise(self.declared_sizes)))
         self.is_dense = successors is None
         refuse_too_large(self.declared_sizes, self.n_actions, is_dense=self.is_dense)
         if successors is None:
@@ -254,8 +256,8 @@ class Layout:
         if isinstance(table, np.ndarray) and table.ndim == 1 and table.dtype != object:
             if table.shape != (size,):
                 raise InvalidInput(f"{name}: a flat vector needs {size} values, got {table.size}")
-            return table.astype(np.float64)
-        if not isinstance(table, SEQUENCES) or len(table) != self.n_layers:
+            return float_array(table, name).copy()
+        if not is_sequence(table) or len(table) != self.n_layers:
             raise InvalidInput(
                 f"{name}: give a list of {self.n_layers} arrays, one per layer but the last"
             )
@@ -263,10 +265,7 @@ class Layout:
         return np.concatenate(parts, axis=None)
 
     def _layer_part(self, given: Any, k: int, name: str, pairs: bool) -> Floats:
-        try:
-            array: Floats = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidInput(f"{name}: layer {k} is not an array of numbers") from None
+        array = float_array(given, f"{name}: layer {k}")
         shape: tuple[int, ...] = self._shapes[k][:2] if pairs else self._shapes[k]
         if self.is_dense and array.shape == shape:
             return array

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import is_iterable, is_sequence
 from advmdp.errors import InvalidInput
-from advmdp.number_checks import whole_number
+from advmdp.number_checks import any_array, shown, whole_array, whole_number
 
 MAX_ENTRIES = 2**31  # flat indices are stored as 32-bit numbers
 MAX_LAYERS, MAX_PAIRS = 100_000, 10**8  # more would fill memory with index arrays alone
@@ -18,7 +19,11 @@ MAX_LAYERS, MAX_PAIRS = 100_000, 10**8  # more would fill memory with index arra
 
 def checked_sizes(layer_sizes: Sequence[int]) -> tuple[int, ...]:
     """The layer sizes; the first and the last layer have one state."""
-    sizes = tuple(whole_number(n, f"layer_sizes[{k}]") for k, n in enumerate(layer_sizes))
+    if not is_iterable(layer_sizes):
+        raise InvalidInput(f"{shown(layer_sizes)} is not a list of sizes", field="layer_sizes")
+    sizes = tuple(
+        whole_number(n, f"layer_sizes[{k}]", most=MAX_ENTRIES) for k, n in enumerate(layer_sizes)
+    )
     if len(sizes) < 2 or sizes[0] != 1 or sizes[-1] != 1:
         raise InvalidInput(
             f"{sizes} must have at least two layers and begin and end with 1 "
@@ -60,7 +65,7 @@ def checked_support(
     successors: Sequence[Any], sizes: tuple[int, ...], n_actions: int
 ) -> list[NDArray[np.bool_]]:
     """The declared successors of each layer as a boolean mask of shape (n_k, A, n_{k+1})."""
-    if len(successors) != len(sizes) - 1:
+    if not is_sequence(successors) or len(successors) != len(sizes) - 1:
         raise InvalidInput(
             f"successors: give {len(sizes) - 1} arrays, one for each layer but the last"
         )
@@ -77,12 +82,7 @@ def checked_support(
 
 def _support_mask(given: Any, k: int, shape: tuple[int, int, int]) -> NDArray[np.bool_]:
     """The mask of layer ``k`` from booleans, or from state numbers padded with -1."""
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise InvalidInput(
-            f"successors: layer {k} has lists of different lengths; pad them with -1"
-        ) from None
+    array = any_array(given, f"successors: layer {k} (shorter lists are padded with -1)")
     if array.dtype == np.bool_:
         if array.shape != shape:
             raise InvalidInput(f"successors: layer {k} has shape {array.shape}, expected {shape}")
@@ -131,12 +131,12 @@ def checked_shared_rows(
     """The first row of the pool of every row; None if no rows share their counts."""
     if shared is None:
         return None
-    if len(shared) != len(declared) - 1:
+    if not is_sequence(shared) or len(shared) != len(declared) - 1:
         raise InvalidInput(f"shared_rows: give {len(declared) - 1} arrays, one for each layer")
     names = []
     for k, given in enumerate(shared):
-        array, shape = np.asarray(given), (declared[k], n_actions)
-        if array.shape != shape or array.dtype.kind not in "iu":
+        array, shape = whole_array(given, f"shared_rows: layer {k}"), (declared[k], n_actions)
+        if array.shape != shape:
             raise InvalidInput(f"shared_rows: layer {k} must hold whole numbers of shape {shape}")
         names.append(array[kept[k]].ravel())
     name = np.concatenate(names).astype(np.int64)

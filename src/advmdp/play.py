@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import flag, function, instance, with_methods
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import EvaluationPoint
 from advmdp.evaluation.invariants import InvariantChecker, auditable
@@ -38,6 +39,7 @@ from advmdp.learners.base import (
 )
 from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
+from advmdp.number_checks import shown
 from advmdp.one_thread import one_thread_of
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
@@ -111,9 +113,11 @@ def play(
     >>> bool(np.allclose(run.decomposition.total(), run.regret))
     True
     """
-    checked_horizon(n_episodes)
+    n_episodes = checked_horizon(n_episodes)
     points = checked_checkpoints(checkpoints, n_episodes)
-    layout = mdp.layout
+    _check_arguments(losses, learner, progress, resume, keep)
+    check, compiled = flag(check, "check"), None if compiled is None else flag(compiled, "compiled")
+    layout = instance(mdp, LayeredMDP, "mdp").layout
     check_layout(learner, layout, "play")
     refuse_too_many_episodes(learner, n_episodes)
     stream = losses.begin(layout, seed)
@@ -138,6 +142,18 @@ def play(
     watch = _Watch(recorder, stream, progress, keep)
     loop(world, stream, learner, recorder, points, watch, check)
     return recorder.run(time.perf_counter() - begin, compiled=loop is _compiled)
+
+
+def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep: Any) -> None:
+    """Reject what has not the form that ``play`` needs."""
+    with_methods(losses, "losses", "a loss process", "begin")
+    with_methods(learner, "learner", "a learner", "policy", "update")
+    if progress is not None:
+        function(progress, "progress", "progress(report)")
+    if keep is not None:
+        function(keep, "keep", "keep(episodes, snapshot)")
+    if resume is not None and not isinstance(resume, Mapping):
+        raise InvalidInput(f"resume: give a snapshot, names and arrays, not {shown(resume)}")
 
 
 class _Watch:

@@ -31,7 +31,7 @@ def seed_sequence(seed: Any) -> np.random.SeedSequence:
     """The ``SeedSequence`` of a user's seed; rejects anything but whole numbers from 0."""
     if isinstance(seed, np.random.SeedSequence):
         return seed
-    return np.random.SeedSequence(whole_number(seed, "seed", least=0))
+    return np.random.SeedSequence(whole_number(seed, "seed", least=0, most=None))
 
 
 def generator(seed: Any) -> np.random.Generator:

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from advmdp.archive import JSON, read_archive, write_archive
+from advmdp.argument_checks import file_path, with_methods
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Table
 from advmdp.learners.base import Learner, horizon_of
 from advmdp.learners.loading import rebuilt
 from advmdp.learners.saveable import Saveable, contents
-from advmdp.number_checks import whole_number
+from advmdp.number_checks import float_array, shown, whole_number
 
 KIND = "service"
 
@@ -70,6 +71,9 @@ class Service:
     """
 
     def __init__(self, learner: Learner, path: str | Path | None = None, every: int = 1) -> None:
+        with_methods(learner, "learner", "a learner", "policy", "update")
+        if path is not None:
+            file_path(path)
         if path is not None and not isinstance(learner, Saveable):
             raise InvalidInput(
                 f"path: a {type(learner).__name__} cannot be kept in a file; derive it from "
@@ -122,17 +126,17 @@ class Service:
 
     def _check_open(self, ticket: Ticket, call: str) -> None:
         if not isinstance(ticket, Ticket):
-            raise InvalidInput(f"{call}: give the ticket of begin(), not {ticket!r}")
-        if self._open is None or ticket.number != self._open.number:
+            raise InvalidInput(f"{call}: give the ticket of begin(), not {shown(ticket)}")
+        number = whole_number(ticket.number, f"{call}: number of the ticket")
+        if self._open is None or number != self._open.number:
             waiting = "none is" if self._open is None else f"{self._open.number} is"
             raise InvalidInput(
-                f"{call}: episode {ticket.number} is not open, {waiting}; what comes twice, or "
+                f"{call}: episode {number} is not open, {waiting}; what comes twice, or "
                 "after its episode was given up, must be dropped"
             )
-        tables = zip(ticket.policy, self._open.policy, strict=False)
-        if not all(np.array_equal(played, handed_out) for played, handed_out in tables):
+        if not _is_same_policy(ticket.policy, self._open.policy):
             raise InvalidInput(
-                f"{call}: episode {ticket.number} was played with another policy than the open "
+                f"{call}: episode {number} was played with another policy than the open "
                 "one (before a restart?); drop its feedback, or abandon the open ticket"
             )
 
@@ -182,6 +186,13 @@ class Service:
                 "read it with the advmdp that wrote it"
             ) from None
         return service
+
+
+def _is_same_policy(played: Any, handed_out: Table) -> bool:
+    if not isinstance(played, list | tuple) or len(played) != len(handed_out):
+        return False
+    given = [float_array(table, f"policy: layer {k}") for k, table in enumerate(played)]
+    return all(np.array_equal(mine, own) for mine, own in zip(given, handed_out, strict=True))
 
 
 def _copy(ticket: Ticket) -> Ticket:

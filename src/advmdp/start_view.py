@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
 
@@ -40,7 +41,7 @@ def start_views(layout: Layout) -> list[StartView]:
     >>> views[1].rows                       # rows 0, 1 are the opening, 2, 3 the other start state
     array([ 4,  5,  6,  7,  8,  9, 10, 11])
     """
-    if layout.n_layers < 2:
+    if instance(layout, Layout, "layout").n_layers < 2:
         raise InvalidInput(
             "layout: no layer of start states; put an opening layer with one state in front"
         )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import instance, with_methods
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import Decomposition
 from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
@@ -18,6 +19,7 @@ from advmdp.layout import Floats
 from advmdp.learners.base import Learner, is_made_for
 from advmdp.learners.per_start import PerStart
 from advmdp.learners.tuning import checked_horizon
+from advmdp.number_checks import shown, whole_array
 from advmdp.play import play_episode
 from advmdp.seeds import seed_words
 from advmdp.start_view import StartView, start_views
@@ -111,9 +113,10 @@ def play_starts(
     >>> bool(np.allclose(run.decomposition.total(), run.regret))
     True
     """
-    checked_horizon(n_episodes)
+    n_episodes = checked_horizon(n_episodes)
     points = checked_checkpoints(checkpoints, n_episodes)
-    views = start_views(mdp.layout)
+    with_methods(losses, "losses", "a loss process", "begin")
+    views = start_views(instance(mdp, LayeredMDP, "mdp").layout)
     chosen = _chooser(starts, len(views), n_episodes)
     _check_learners(learners, views, n_episodes)
     stream = losses.begin(mdp.layout, seed)
@@ -146,9 +149,12 @@ def _check_learners(
     learners: Sequence[Learner], views: Sequence[StartView], n_episodes: int
 ) -> None:
     """Reject learners that do not match the start states or were made for a shorter run."""
+    if not isinstance(learners, Sequence):
+        raise InvalidInput("learners: give a PerStart, or a list with one for each start state")
     if len(learners) != len(views):
         raise InvalidInput(f"learners: {len(learners)} for {len(views)} start states; give as many")
     for view, learner in zip(views, learners, strict=True):
+        with_methods(learner, "learners", "a learner", "policy", "update")
         if not is_made_for(learner, view.layout):
             raise InvalidInput(f"learners: that of start state {view.start} has another layout")
     if isinstance(learners, PerStart) and learners[0].episodes + n_episodes > learners.n_episodes:
@@ -187,15 +193,16 @@ class _StartPlayer:
 def _chooser(starts: Any, n_starts: int, n_episodes: int) -> Callable[[int, History], int]:
     """``starts`` as a function whose values are checked."""
     if not callable(starts):
-        listed = np.asarray(starts)
-        if listed.shape != (n_episodes,) or listed.dtype.kind not in "iu":
+        listed = whole_array(starts, "starts")
+        if listed.shape != (n_episodes,):
             raise InvalidInput(f"starts: give {n_episodes} whole numbers, one for each episode")
 
     def choose(episode: int, history: History) -> int:
-        start = starts(episode, history) if callable(starts) else starts[episode]
-        if start not in range(n_starts):
+        start = starts(episode, history) if callable(starts) else int(listed[episode])
+        wrong = isinstance(start, bool) or not isinstance(start, int | np.integer)
+        if wrong or start not in range(n_starts):
             raise InvalidInput(
-                f"starts: {start!r} in episode {episode} is not in 0..{n_starts - 1}"
+                f"starts: {shown(start)} in episode {episode} is not in 0..{n_starts - 1}"
             )
         return int(start)
 

@@ -172,7 +172,7 @@ def test_a_state_without_rounds_is_refused_without_a_trace() -> None:
         (am.Uniform, {}, "make: Uniform has no horizon"),
         (lambda layout: None, {}, "make: give the class of a learner"),
         (am.UOBREPS, {"n_episodes": 10}, "n_episodes: Doubling chooses"),
-        (am.UOBREPS, {"first": 0}, "n_episodes: 0 is not"),
+        (am.UOBREPS, {"first": 0}, "first: 0 is not"),
         (am.UOBREPS, {"delta": 1.5}, "delta: 1.5 is not"),
         (am.UOBREPS, {"first": 2**30}, "Doubling: round 1 would count"),
     ],

@@ -180,7 +180,7 @@ def test_a_layout_may_share_any_rows() -> None:
     [
         ([[[0]]], "give 3 arrays, one for each layer"),
         ([[[0]], [[0]], [[0], [0]]], r"layer 1 must hold whole numbers of shape \(2, 1\)"),
-        ([[[0.5]], [[0], [0]], [[0], [0]]], "layer 0 must hold whole numbers"),
+        ([[[0.5]], [[0], [0]], [[0], [0]]], "layer 0: give an array of whole numbers"),
         ([[[-1]], [[5], [6]], [[5], [6]]], "pool 5 has rows with 2 and 1 successors"),
     ],
 )

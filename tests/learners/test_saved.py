@@ -303,7 +303,7 @@ BAD_HEADERS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "no arguments": ({"arguments": {}}, am.DamagedFile, "do not make a learner .*n_episodes"),
     "odd argument": ({"arguments": {"n_episodes": 40, "x": 1}}, am.DamagedFile, "unexpected"),
     "bad argument": ({"arguments": {"n_episodes": -1}}, am.InvalidInput, "n_episodes: -1"),
-    "argument of text": ({"arguments": {"n_episodes": 40, "eta": "1"}}, am.DamagedFile, "make a"),
+    "argument of text": ({"arguments": {"n_episodes": 40, "eta": "1"}}, am.InvalidInput, "eta: "),
     "arguments of text": ({"arguments": "n_episodes"}, am.DamagedFile, "do not make a learner"),
     "no layout": ({"layout": {}}, am.DamagedFile, "do not make a learner .*sizes"),
     "another layout": (

@@ -101,7 +101,7 @@ def test_one_step() -> None:
         (lambda: am.time_expand(np.ones((2, 3)), 2), r"transition: shape \(2, 3\) is not of the"),
         (lambda: am.time_expand(np.ones((2, 1, 3)), 2), r"\(2, 1, 3\) does not end in \(S, A, S\)"),
         (lambda: am.time_expand(np.ones((2, 1, 1, 1)), 2), "with 1 steps before it"),
-        (lambda: am.time_expand([["a"]], 2), "transition: give an array of numbers"),
+        (lambda: am.time_expand([["a"]], 2), "transition: give an array of real numbers"),
         (lambda: am.time_expand(np.ones((1, 1, 1)), 0), "horizon: 0 is not a whole number"),
         (lambda: am.time_expand(np.ones((1, 1, 1)), 2, start=1), "start: 1 is not one of"),
         (lambda: am.time_expand(np.ones((1, 1, 1)), 2, start=[0.5]), "start: .* sum to 0.5"),

@@ -106,7 +106,7 @@ def play_batch(
     Raises ``NoGPU`` when there is no card for it, and ``RefusedRuns`` at the end when some runs
     could not be certified (the others are in its ``runs``).
     """
-    checked_horizon(n_episodes)
+    n_episodes = checked_horizon(n_episodes)
     points = checked_checkpoints(checkpoints, n_episodes)
     runs = checked_batch(batch, n_episodes)
     require_gpu()

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.run import Run
 from advmdp.evaluation.schema import Kind, Level, reward_columns, value_of
 from advmdp.layout import Floats
-from advmdp.number_checks import real_number, whole_number
+from advmdp.number_checks import float_array, real_number, whole_array, whole_number
 
 
 def in_rewards(kind: Kind, values: Any, n_steps: Any, low: Any, high: Any) -> Any:
@@ -95,7 +96,7 @@ class Rewards:
 
     def to_losses(self, rewards: Any) -> Floats:
         """Losses in [0, 1] from rewards of any shape; rejects rewards outside the range."""
-        array = np.asarray(rewards, dtype=np.float64)
+        array = float_array(rewards, "rewards")
         outside = ~((array >= self.low) & (array <= self.high))  # true for NaN as well
         if outside.any():
             raise InvalidInput(
@@ -107,16 +108,19 @@ class Rewards:
 
     def to_rewards(self, losses: Any) -> Floats:
         """The rewards of single steps, from losses of any shape."""
-        return self.total(np.asarray(losses, dtype=np.float64), 1)
+        return self.total(losses, 1)
 
     def total(self, losses: Any, steps: Any) -> Floats:
         """The total reward of ``steps`` steps whose losses sum to ``losses``."""
-        totals: Floats = self._convert(Kind.TOTAL_LOSS, np.asarray(losses), np.asarray(steps))
+        totals: Floats = self._convert(
+            Kind.TOTAL_LOSS, float_array(losses, "losses"), whole_array(steps, "steps")
+        )
         return totals
 
     def curves(self, run: Run, steps: int | None = None) -> dict[str, Floats]:
         """The curves of a run in rewards, under their names in the schema; see ``report``."""
-        n_steps = run.episodes * reward_steps(run, steps)
+        per_episode = reward_steps(run, steps)
+        n_steps = run.episodes * per_episode
         return {
             reward.name: self._convert(loss.kind, value_of(run, loss), n_steps)
             for reward, loss in reward_columns(Level.POINT)
@@ -152,9 +156,10 @@ class Rewards:
 
 def reward_steps(run: Run, steps: int | None = None) -> int:
     """The number of steps of an episode that earn a reward: ``steps``, or all layers."""
-    layers = len(run.best.policy)
+    layers = len(instance(run, Run, "run").best.policy)
     if steps is None:
         return layers
-    if whole_number(steps, "steps") > layers:
-        raise InvalidInput(f"steps: {steps} in an episode of {layers}; give at most that")
-    return int(steps)
+    given = whole_number(steps, "steps")
+    if given > layers:
+        raise InvalidInput(f"steps: {given} in an episode of {layers}; give at most that")
+    return given

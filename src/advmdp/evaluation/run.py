@@ -30,6 +30,7 @@ from advmdp.learners.base import (
     horizon_of,
     offers,
 )
+from advmdp.number_checks import whole_array
 from advmdp.world.mdp import LayeredMDP
 
 Snapshot = dict[str, NDArray[Any]]
@@ -92,8 +93,8 @@ def checked_checkpoints(checkpoints: Any, n_episodes: int) -> NDArray[np.int64]:
     """Sorted checkpoints that end with the run itself."""
     if checkpoints is None:
         return log_spaced(n_episodes)
-    points = np.unique(np.asarray(checkpoints))
-    if points.dtype.kind not in "iu" or not len(points) or points[0] < 1 or points[-1] > n_episodes:
+    points = np.unique(whole_array(checkpoints, "checkpoints"))
+    if not len(points) or points[0] < 1 or points[-1] > n_episodes:
         raise InvalidInput(f"checkpoints: give whole numbers between 1 and {n_episodes}")
     return np.union1d(points, [n_episodes]).astype(np.int64)
 

@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from advmdp.argument_checks import instance, with_methods
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.trajectory import pick
 from advmdp.kernels.runtime.random_numbers import TRAJECTORY, uniform_pair
@@ -47,7 +48,8 @@ class AdversarialMDP(gymnasium.Env[Any, Any]):
     metadata = {"render_modes": []}  # noqa: RUF012 - the form that Gymnasium requires
 
     def __init__(self, mdp: LayeredMDP, losses: LossProcess) -> None:
-        self.mdp, self.losses = mdp, losses
+        self.mdp = instance(mdp, LayeredMDP, "mdp")
+        self.losses = with_methods(losses, "losses", "a loss process", "begin")
         self.observation_space = spaces.Discrete(mdp.layout.n_states)
         self.action_space = spaces.Discrete(mdp.layout.n_actions)
         self._chance = np.array(mdp.flat)

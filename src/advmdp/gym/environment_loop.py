@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import instance, with_methods
 from advmdp.errors import InvalidInput
 from advmdp.gym.unrolled import Unrolled
 from advmdp.kernels.model.trajectory import pick
@@ -56,7 +57,10 @@ def play(
     >>> am.gym.play(env, learner, game, n_episodes=20).steps.shape
     (20,)
     """
-    checked_horizon(n_episodes)
+    n_episodes = checked_horizon(n_episodes)
+    with_methods(env, "env", "a Gymnasium environment", "reset", "step")
+    with_methods(learner, "learner", "a learner", "policy", "update")
+    instance(game, Unrolled, "game")
     if not is_made_for(learner, game.layout):
         raise InvalidInput("play: the learner has another layout; build it on game.layout")
     if sees_all_losses(learner):

@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from advmdp.errors import InvalidInput
+from advmdp.number_checks import shown
 
 
 class Numbering(NamedTuple):
@@ -30,7 +31,7 @@ class Numbering(NamedTuple):
         except (TypeError, ValueError):
             number = -1
         if not 0 <= number < self.size:
-            raise InvalidInput(f"{where}: {element!r} is not in the {self.space}")
+            raise InvalidInput(f"{where}: {shown(element)} is not in the {self.space}")
         return number
 
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.argument_checks import instance, is_sequence, with_methods
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.numbering import Numbering, numbering
 from advmdp.gym.unrolled import Unrolled
 from advmdp.layout import Floats
+from advmdp.number_checks import float_array, whole_number
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 
@@ -63,6 +65,10 @@ def from_gymnasium(
     >>> lake.rewards, lake.mdp.layout.layer_sizes[:5]
     (Rewards(low=0.0, high=1.0), (1, 3, 6, 9, 11))
     """
+    horizon = whole_number(horizon, "horizon")
+    with_methods(env, "env", "a Gymnasium environment", "reset", "step")
+    if rewards is not None:
+        instance(rewards, Rewards, "rewards")
     bare = env.unwrapped
     table = _table_of(bare)
     observations = numbering(bare.observation_space, "observation_space")
@@ -112,14 +118,17 @@ def _start_of(bare: Any, start: Any, observations: Numbering) -> Any:
         raise InvalidInput(
             f"start: {type(bare).__name__} does not tell where it starts; give a distribution"
         )
-    if np.ndim(start) == 0:
+    if isinstance(start, bool | np.bool_):
+        raise InvalidInput(f"start: {start!r} is not an observation")
+    if not is_sequence(start):
         return observations.checked(start, "start")
-    if np.shape(start) != (observations.size,):
+    places = float_array(start, "start")
+    if places.shape != (observations.size,):
         raise InvalidInput(
             "start: give an observation, or one probability for each of "
             f"{observations.size} observations"
         )
-    return np.append(np.asarray(start, dtype=np.float64), 0.0)  # nothing begins finished
+    return np.append(places, 0.0)  # nothing begins finished
 
 
 def _read(table: Any, n_observations: int, n_actions: int) -> tuple[Floats, Floats, Floats]:

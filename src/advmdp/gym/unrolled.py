@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import flag, function, instance, is_iterable, with_methods
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.numbering import Numbering, numbering
 from advmdp.layout import Layout
-from advmdp.number_checks import whole_number
+from advmdp.number_checks import shown, whole_number
 from advmdp.world.time_expand import begin_with, stationary_rows
 
 
@@ -105,7 +106,13 @@ def unroll(
     >>> unroll(blackjack, 4, Rewards(-1, 1), starts=hands, successors=later).layout
     Layout(layer_sizes=(1, 360, 361, 361, 361, 1), n_actions=2, 81366 declared triples)
     """
-    whole_number(horizon, "horizon")
+    horizon, pooled = whole_number(horizon, "horizon"), flag(pooled, "pooled")
+    with_methods(env, "env", "a Gymnasium environment", "reset", "step")
+    instance(rewards, Rewards, "rewards")
+    if starts is not None and not is_iterable(starts):
+        raise InvalidInput(f"starts: give a list of observations, not {shown(starts)}")
+    if successors is not None:
+        function(successors, "successors", "successors(observation)")
     observations = numbering(env.observation_space, "observation_space")
     actions = numbering(env.action_space, "action_space")
     if not rewards.low <= 0.0 <= rewards.high:
@@ -145,7 +152,10 @@ def _followers(
         else:
             seen = observations.element(place)
             where = f"successors({seen})"
-            follows[place, 0, [observations.checked(x, where) for x in successors(seen)]] = True
+            listed = successors(seen)
+            if not is_iterable(listed):
+                raise InvalidInput(f"{where}: give a list of observations, not {shown(listed)}")
+            follows[place, 0, [observations.checked(x, where) for x in listed]] = True
     return follows
 
 

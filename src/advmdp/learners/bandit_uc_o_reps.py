@@ -9,8 +9,10 @@ from advmdp.kernels.learners.mirror_descent import OWN
 from advmdp.layout import Layout
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
+    checked_alpha,
     checked_delta,
     checked_horizon,
+    checked_layout,
     checked_rate,
     scaled_rate,
     width_log_term,
@@ -73,11 +75,9 @@ class BanditUCOREPS(MirrorDescent):
         eta_scale: float,
         least: float = 0.0,
     ) -> None:
-        checked_horizon(n_episodes)
-        self.delta = checked_delta(delta)
-        if not 0.0 < alpha <= 1.0:
-            raise InvalidInput(f"alpha: {alpha!r} is not in (0, 1]")
-        self.alpha = float(alpha)
+        layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
+        self.delta = delta = checked_delta(delta)
+        self.alpha = alpha = checked_alpha(alpha)
         pairs = layout.n_states * layout.n_actions
         theory = math.sqrt(alpha * layout.n_layers * math.log(pairs) / (n_episodes * pairs))
         super().__init__(
@@ -130,9 +130,9 @@ class FlooredBanditUCOREPS(BanditUCOREPS):
         log_scale: float = 1.0,
         eta_scale: float = 1.0,
     ) -> None:
-        if alpha is None:
-            alpha = 1.0 / layout.n_states**2
-        if not 0.0 < alpha <= 1.0 / max(layout.layer_sizes):
+        layout = checked_layout(layout)
+        alpha = checked_rate(1.0 / layout.n_states**2 if alpha is None else alpha, "alpha")
+        if alpha > 1.0 / max(layout.layer_sizes):
             raise InvalidInput(
                 f"alpha: {alpha!r} must be positive and at most one over the widest layer "
                 f"({1.0 / max(layout.layer_sizes):.4g})"
@@ -178,12 +178,13 @@ class ShiftedBanditUCOREPS(BanditUCOREPS):
         log_scale: float = 1.0,
         eta_scale: float = 1.0,
     ) -> None:
-        checked_horizon(n_episodes)
+        layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         largest = 1.0 / int(layout.row_sizes().max())
         if alpha is None:
             theory = (layout.n_actions / n_episodes) ** 0.25 / math.sqrt(layout.n_layers)
             alpha = min(theory, 0.5 * largest)
-        if not 0.0 < alpha < largest:
+        alpha = checked_rate(alpha, "alpha")
+        if alpha >= largest:
             raise InvalidInput(
                 f"alpha: {alpha!r} must be positive and below one over the widest layer ({largest})"
             )

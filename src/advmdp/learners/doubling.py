@@ -14,7 +14,8 @@ from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.saveable import Saveable, Saved
-from advmdp.learners.tuning import MAX_EPISODES, checked_delta, checked_horizon
+from advmdp.learners.tuning import MAX_EPISODES, checked_delta, checked_horizon, checked_layout
+from advmdp.number_checks import whole_number
 from advmdp.one_thread import OneThread
 from advmdp.seeds import seed_sequence
 
@@ -73,14 +74,15 @@ class Doubling(Saveable):
         first: int | None = None,
         **parameters: Any,
     ) -> None:
-        self._make, self.layout = make, layout
         self._one_thread = OneThread("learner")
         self._parameters = {**_defaults(make), **parameters}
+        self._make, self.layout = make, checked_layout(layout)
         if "n_episodes" in parameters:
             raise InvalidInput("n_episodes: Doubling chooses the horizons; give the first as first")
         if self._parameters.get("delta") is not None:
-            checked_delta(self._parameters["delta"])
-        self.first = checked_horizon(layout.n_states * layout.n_actions if first is None else first)
+            self._parameters["delta"] = checked_delta(self._parameters["delta"])
+        default = self.layout.n_states * self.layout.n_actions
+        self.first = checked_horizon(default if first is None else whole_number(first, "first"))
         self._enter(self._new(1), 1, played=0, before=0)
 
     # ------------------------------------------------------------------ the contract

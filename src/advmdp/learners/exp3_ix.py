@@ -10,7 +10,7 @@ from advmdp.kernels.learners.hedge import Exp3IXState
 from advmdp.layout import Layout
 from advmdp.learners.base import HasHorizon
 from advmdp.learners.compiled import BanditLearner
-from advmdp.learners.tuning import checked_horizon, checked_rate
+from advmdp.learners.tuning import checked_horizon, checked_layout, checked_rate
 
 
 class Exp3IX(BanditLearner, HasHorizon):
@@ -60,6 +60,7 @@ class Exp3IX(BanditLearner, HasHorizon):
         eta_scale: float = 1.0,
         gamma_scale: float = 1.0,
     ) -> None:
+        layout = checked_layout(layout)
         self.n_episodes = checked_horizon(n_episodes)
         n_actions = layout.n_actions
         theory = math.sqrt(2.0 * math.log(n_actions) / (n_actions * self.n_episodes))

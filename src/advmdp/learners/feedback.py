@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
+from advmdp.number_checks import float_array, shown, whole_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def check_trajectory(layout: Layout, trajectory: Trajectory) -> FlatEpisode:
         raise InvalidInput(
             f"update: this learner takes a Trajectory, got {type(trajectory).__name__}"
         )
-    losses = np.asarray(trajectory.losses, dtype=np.float64)
+    losses = float_array(trajectory.losses, "trajectory: losses")
     if losses.shape != (layout.n_layers,):
         raise InvalidInput(f"trajectory: {layout.n_layers} losses needed, got shape {losses.shape}")
     for k, loss in enumerate(losses):
@@ -102,10 +103,10 @@ def _check_path(
 
 
 def _numbers(values: Any, size: int, name: str) -> NDArray[np.int64]:
-    array = np.asarray(values)
-    if array.shape != (size,) or array.dtype.kind not in "iu":
-        raise InvalidInput(f"trajectory: {name} needs {size} whole numbers, got {values!r}")
-    return array.astype(np.int64)
+    array = whole_array(values, f"trajectory: {name}")
+    if array.shape != (size,):
+        raise InvalidInput(f"trajectory: {name} needs {size} whole numbers, got {shown(values)}")
+    return array
 
 
 def _check_support(layout: Layout, path: NDArray[np.int64], states: NDArray[np.int64]) -> None:

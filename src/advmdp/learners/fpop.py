@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.argument_checks import flag
 from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.fpop import FPLState, FPOPState, Perturbation, begin_fpl, begin_fpop
 from advmdp.kernels.model.visits import EPISODES, EPOCH
@@ -15,7 +16,13 @@ from advmdp.layout import Layout, Table
 from advmdp.learners.base import HasEpochs, HasHorizon
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.feedback import FullInformation
-from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate, width_log_term
+from advmdp.learners.tuning import (
+    checked_delta,
+    checked_horizon,
+    checked_layout,
+    checked_rate,
+    width_log_term,
+)
 from advmdp.number_checks import whole_number
 from advmdp.seeds import seed_words
 from advmdp.steps.confidence import KnownTransition
@@ -85,7 +92,8 @@ class FPOP(FullInformationLearner, HasHorizon, HasEpochs):
         fresh: bool = False,
         seed: Seed = 0,
     ) -> None:
-        self.n_episodes = checked_horizon(n_episodes)
+        layout = checked_layout(layout)
+        self.n_episodes = n_episodes = checked_horizon(n_episodes)
         self.delta = checked_delta(min(0.1, 1.0 / n_episodes) if delta is None else delta)
         pairs = layout.n_states * layout.n_actions
         epochs = pairs * math.log2(max(2.0, 8.0 * n_episodes / pairs))
@@ -97,7 +105,7 @@ class FPOP(FullInformationLearner, HasHorizon, HasEpochs):
         state = FPOPState(
             policy=np.zeros(layout.n_rows),
             law=Perturbation(mean, *seed_words(seed)),
-            fresh=bool(fresh),
+            fresh=flag(fresh, "fresh"),
             log_term=self.log_term,
             visits=no_visits(layout, n_episodes),
             rows=free_balls(layout),
@@ -200,8 +208,9 @@ class FPL(FullInformationLearner, HasHorizon):
         noise_scale: float = 1.0,
         seed: Seed = 0,
     ) -> None:
-        self.n_episodes = checked_horizon(n_episodes)
-        self.phase = whole_number(phase, "phase")
+        layout = checked_layout(layout)
+        self.n_episodes = n_episodes = checked_horizon(n_episodes)
+        self.phase = phase = whole_number(phase, "phase")
         theory = perturbation_rate(layout, n_episodes) / math.sqrt(phase)
         self.eta = checked_rate(theory if eta is None else eta, "eta")
         mean = checked_rate(noise_scale, "noise_scale", zero_allowed=True) / self.eta

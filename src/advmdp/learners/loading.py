@@ -17,7 +17,7 @@ from advmdp.layout_checks import checked_sizes
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
 from advmdp.learners.saveable import KIND, VERSION, Saveable
-from advmdp.number_checks import whole_number
+from advmdp.number_checks import shown, whole_number
 
 SMALL = 10**6  # of a layout that may be built whatever the file holds
 MOST_SEED_WORDS = 1024  # of a seed's pool; NumPy's default is 4, and mixing takes its square
@@ -74,6 +74,9 @@ def rebuilt(
 
 def _classes(own: tuple[type[Saveable], ...]) -> Classes:
     """Every class that a file may name."""
+    for make in own:
+        if not isinstance(make, type) or not issubclass(make, Saveable):
+            raise InvalidInput(f"load: {shown(make)} is not the class of a learner")
     makers: list[Any] = [entry.make for entry in LEARNERS.values()]
     return {make.__name__: make for make in [*makers, Doubling, *own]}
 

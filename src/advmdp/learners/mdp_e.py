@@ -11,7 +11,7 @@ from advmdp.kernels.learners.hedge import MDPEState
 from advmdp.layout import Layout
 from advmdp.learners.base import HasHorizon
 from advmdp.learners.compiled import FullInformationLearner
-from advmdp.learners.tuning import checked_horizon, checked_rate
+from advmdp.learners.tuning import checked_horizon, checked_layout, checked_rate
 from advmdp.steps.confidence import KnownTransition
 
 
@@ -63,6 +63,7 @@ class MDPE(FullInformationLearner, HasHorizon):
     def __init__(
         self, layout: Layout, transitions: Any, n_episodes: int, eta_scale: float = 1.0
     ) -> None:
+        layout = checked_layout(layout)
         self.n_episodes = checked_horizon(n_episodes)
         self.eta = math.sqrt(8.0 * math.log(layout.n_actions) / self.n_episodes)
         self.eta *= checked_rate(eta_scale, "eta_scale")

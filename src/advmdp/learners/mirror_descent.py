@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.learners import interface
 from advmdp.kernels.learners.mirror_descent import (
@@ -37,7 +38,7 @@ from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.initial_measure import is_balanced, uniform_measure
-from advmdp.learners.tuning import checked_horizon
+from advmdp.learners.tuning import checked_horizon, checked_layout
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.occupancy import joined
 from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
@@ -70,7 +71,8 @@ class MirrorDescent(
         confidence: ConfidenceSet,
         least_visit: float = 0.0,
     ) -> None:
-        self.n_episodes = checked_horizon(n_episodes)
+        layout = checked_layout(layout)
+        self.n_episodes = n_episodes = checked_horizon(n_episodes)
         self.eta, self.gamma, self.log_term = eta, gamma, log_term
         state = MirrorState(
             settings=Settings(eta, gamma, log_term, least_visit, estimator),
@@ -128,6 +130,7 @@ class MirrorDescent(
         self, record: EpisodeRecord, episode: FlatEpisode, losses: tuple[Floats, Floats]
     ) -> None:
         """The same with the bounds of the episode's own time."""
+        instance(record, EpisodeRecord, "record")
         if record.layout != self.layout or type(record.fixed.rows) is not type(self._state.rows):
             raise InvalidInput("update: the record is of another learner; use the one of issue()")
         if self._update_together is not None:

@@ -13,7 +13,8 @@ from advmdp.kernels.model.flow import best_response
 from advmdp.layout import Floats, Layout
 from advmdp.learners.base import HasHorizon
 from advmdp.learners.compiled import BanditLearner
-from advmdp.learners.tuning import checked_horizon, checked_rate
+from advmdp.learners.tuning import checked_horizon, checked_layout, checked_rate
+from advmdp.number_checks import unit_number
 from advmdp.steps.confidence import KnownTransition
 
 
@@ -81,12 +82,13 @@ class NGS2010(BanditLearner, HasHorizon):
         gamma: float = 0.0,
         eta_scale: float = 1.0,
     ) -> None:
+        layout = checked_layout(layout)
         self.n_episodes = checked_horizon(n_episodes)
         chance = KnownTransition(layout, transitions).rows.transition
-        self.alpha = _checked_share(_reach(layout, chance) if alpha is None else alpha, "alpha")
+        self.alpha = unit_number(_reach(layout, chance) if alpha is None else alpha, "alpha")
         if self.alpha == 0.0:
             raise InvalidInput("alpha: must be positive; leave it out for the default")
-        self.gamma = _checked_share(gamma, "gamma")
+        self.gamma = unit_number(gamma, "gamma")
         n_actions = layout.n_actions
         self.eta = math.sqrt(self.alpha * math.log(n_actions) / (self.n_episodes * n_actions))
         self.eta *= checked_rate(eta_scale, "eta_scale") / layout.n_layers
@@ -123,9 +125,3 @@ def _reach(layout: Layout, chance: Floats) -> float:
         if least <= 0.0:
             return 1.0 / max(layout.layer_sizes)
     return least
-
-
-def _checked_share(value: float, name: str) -> float:
-    if not 0.0 <= value <= 1.0:
-        raise InvalidInput(f"{name}: {value!r} is not in [0, 1]")
-    return float(value)

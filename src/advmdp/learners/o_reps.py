@@ -11,6 +11,7 @@ from advmdp.layout import Layout
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_horizon,
+    checked_layout,
     checked_rate,
     log_pairs_per_layer,
     scaled_rate,
@@ -56,7 +57,7 @@ class OREPS(MirrorDescent):
         eta: float | None = None,
         eta_scale: float = 1.0,
     ) -> None:
-        checked_horizon(n_episodes)
+        layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         theory = math.sqrt(log_pairs_per_layer(layout) / n_episodes)
         super().__init__(
             layout,
@@ -110,7 +111,8 @@ class OREPSBandit(MirrorDescent):
         eta_scale: float = 1.0,
         gamma_scale: float = 0.0,
     ) -> None:
-        checked_horizon(n_episodes)
+        layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
+        gamma_scale = checked_rate(gamma_scale, "gamma_scale", zero_allowed=True)
         if gamma is not None and gamma_scale != 0.0:
             raise InvalidInput("gamma, gamma_scale: give one of them, not both")
         pairs = layout.n_states * layout.n_actions
@@ -119,7 +121,7 @@ class OREPSBandit(MirrorDescent):
             layout,
             n_episodes,
             eta=scaled_rate(eta, theory, eta_scale, "eta"),
-            gamma=theory * checked_rate(gamma_scale, "gamma_scale", zero_allowed=True)
+            gamma=theory * gamma_scale
             if gamma is None
             else checked_rate(gamma, "gamma", zero_allowed=True),
             log_term=0.0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import overload
 
+from advmdp.argument_checks import function, instance
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.learners.interface import begin_update, solve_pending, undo_update
 from advmdp.kernels.model.measure import Measure
@@ -60,9 +61,12 @@ class PerStart(Sequence[MirrorDescent]):
     """
 
     def __init__(self, layout: Layout, make: Callable[[StartView], MirrorDescent]) -> None:
+        function(make, "make", "make(view)")
         self.layout = layout
         self.views = start_views(layout)
-        self._learners = [make(view) for view in self.views]
+        self._learners = [
+            instance(make(view), MirrorDescent, "make, the learner returned") for view in self.views
+        ]
         self._one_thread = OneThread("learners that share their counts")
         first = self._learners[0]
         for view, learner in zip(self.views, self._learners, strict=True):

@@ -11,15 +11,16 @@ from advmdp.kernels.learners.q_learning import QLearningState, Rates
 from advmdp.layout import Layout
 from advmdp.learners.base import HasHorizon
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
-from advmdp.learners.tuning import checked_delta, checked_horizon, checked_rate
+from advmdp.learners.tuning import checked_delta, checked_horizon, checked_layout, checked_rate
 
 
 class _QLearning(OptimisticLearner, HasHorizon):
     """What both bonuses share: parameters, first state, and what can be looked at."""
 
     def __init__(self, layout: Layout, n_episodes: int, delta: float) -> None:
-        self.n_episodes = checked_horizon(n_episodes)
-        self.delta = checked_delta(delta)
+        layout = checked_layout(layout)
+        self.n_episodes = n_episodes = checked_horizon(n_episodes)
+        self.delta = delta = checked_delta(delta)
         steps = layout.n_layers * n_episodes
         self.log_term = math.log(layout.n_states * layout.n_actions * steps / delta)
         state = QLearningState(

@@ -5,20 +5,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
 from advmdp.learners.base import horizon_of
 from advmdp.learners.presets import PRACTICAL as PRACTICAL
-from advmdp.number_checks import whole_number
+from advmdp.number_checks import real_number, shown, whole_number
 
 MAX_EPISODES = 2**31  # visits are counted in 32 bits
 
 
 def checked_horizon(n_episodes: int) -> int:
-    """T, a whole number of at least 1 and below 2**31."""
-    if whole_number(n_episodes, "n_episodes") >= MAX_EPISODES:
-        raise InvalidInput(f"{n_episodes!r} is not below 2**31", field="n_episodes")
-    return int(n_episodes)
+    """T as an int: a whole number of at least 1 and below 2**31."""
+    horizon = whole_number(n_episodes, "n_episodes", most=None)
+    if horizon >= MAX_EPISODES:
+        raise InvalidInput(f"{shown(n_episodes)} is not below 2**31", field="n_episodes")
+    return horizon
+
+
+def checked_layout(layout: Any) -> Layout:
+    """The layout a learner is made for."""
+    return instance(layout, Layout, "layout")
 
 
 def refuse_too_many_episodes(learner: Any, n_episodes: int, where: str = "play") -> None:
@@ -32,22 +39,32 @@ def refuse_too_many_episodes(learner: Any, n_episodes: int, where: str = "play")
 
 def checked_delta(delta: float) -> float:
     """The confidence parameter, strictly between 0 and 1."""
-    if not 0.0 < delta < 1.0:
-        raise InvalidInput(f"{delta!r} is not strictly between 0 and 1", field="delta")
-    return float(delta)
+    number = real_number(delta, "delta")
+    if not 0.0 < number < 1.0:
+        raise InvalidInput(f"{shown(delta)} is not strictly between 0 and 1", field="delta")
+    return number
 
 
 def checked_rate(value: float, name: str, *, zero_allowed: bool = False) -> float:
     """A finite positive number (or zero, where that makes sense)."""
-    if not (0.0 < value < math.inf) and not (zero_allowed and value == 0.0):
-        raise InvalidInput(f"{value!r} must be finite and positive", field=name)
-    return float(value)
+    number = real_number(value, name)
+    if number < 0.0 or (number == 0.0 and not zero_allowed):
+        raise InvalidInput(f"{shown(value)} must be finite and positive", field=name)
+    return number
+
+
+def checked_alpha(alpha: Any, most: float = 1.0) -> float:
+    """A probability that states are reached with: positive, at most ``most``."""
+    number = real_number(alpha, "alpha")
+    if not 0.0 < number <= most:
+        raise InvalidInput(f"{shown(alpha)} is not in (0, {most:.4g}]", field="alpha")
+    return number
 
 
 def scaled_rate(given: float | None, theory: float, scale: float, name: str) -> float:
     """The theory's value unless one is given, times its multiplier ``<name>_scale``."""
     value = checked_rate(theory if given is None else given, name)
-    return value * checked_rate(scale, f"{name}_scale")
+    return checked_rate(value * checked_rate(scale, f"{name}_scale"), name)
 
 
 def log_pairs_per_layer(layout: Layout) -> float:

@@ -10,6 +10,7 @@ from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_delta,
     checked_horizon,
+    checked_layout,
     checked_rate,
     log_pairs_per_layer,
     scaled_rate,
@@ -59,8 +60,8 @@ class UCOREPS(MirrorDescent):
         log_scale: float = 1.0,
         eta_scale: float = 1.0,
     ) -> None:
-        checked_horizon(n_episodes)
-        self.delta = checked_delta(delta)
+        layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
+        self.delta = delta = checked_delta(delta)
         theory = math.sqrt(2.0 * log_pairs_per_layer(layout) / n_episodes)
         super().__init__(
             layout,

@@ -9,7 +9,7 @@ from advmdp.kernels.learners.ucrl2 import EPISODES, EPOCH, UCRL2State, Widths, W
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CountsEpisodes, HasEpochs
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
-from advmdp.learners.tuning import checked_delta, checked_rate
+from advmdp.learners.tuning import checked_delta, checked_layout, checked_rate
 from advmdp.learners.ucbvi import empty_model
 from advmdp.number_checks import whole_number
 from advmdp.steps.workspace import free_balls, new_reach
@@ -62,7 +62,8 @@ class UCRL2(OptimisticLearner, CountsEpisodes, HasEpochs):
         loss_scale: float = 1.0,
         transition_scale: float = 1.0,
     ) -> None:
-        self.delta = checked_delta(delta)
+        layout = checked_layout(layout)
+        self.delta = delta = checked_delta(delta)
         self.loss_scale = checked_rate(loss_scale, "loss_scale", zero_allowed=True)
         self.transition_scale = checked_rate(
             transition_scale, "transition_scale", zero_allowed=True

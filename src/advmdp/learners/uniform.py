@@ -7,6 +7,7 @@ import numpy as np
 from advmdp.kernels.learners.uniform import FixedPolicy
 from advmdp.layout import Layout
 from advmdp.learners.compiled import BanditLearner
+from advmdp.learners.tuning import checked_layout
 
 
 class Uniform(BanditLearner):
@@ -17,4 +18,5 @@ class Uniform(BanditLearner):
     """
 
     def __init__(self, layout: Layout) -> None:
+        layout = checked_layout(layout)
         super().__init__(layout, FixedPolicy(np.full(layout.n_rows, 1.0 / layout.n_actions)))

@@ -10,6 +10,7 @@ from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_delta,
     checked_horizon,
+    checked_layout,
     checked_rate,
     scaled_rate,
     uob_reps_rate,
@@ -70,8 +71,8 @@ class UOBREPS(MirrorDescent):
         eta_scale: float = 1.0,
         gamma_scale: float = 1.0,
     ) -> None:
-        checked_horizon(n_episodes)
-        self.delta = checked_delta(delta)
+        layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
+        self.delta = delta = checked_delta(delta)
         theory = uob_reps_rate(layout, n_episodes, delta)
         super().__init__(
             layout,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
 from advmdp.kernels.sets.ball import BallRows
@@ -18,6 +19,7 @@ from advmdp.kernels.sets.interface import known_transition
 from advmdp.kernels.sets.known import KnownRows
 from advmdp.layout import Floats, Layout, Table
 from advmdp.layout_checks import normalised_rows
+from advmdp.number_checks import real_number, unit_number
 from advmdp.steps.workspace import copy_of, free_balls, free_boxes, with_known_rows
 
 SUM_TOLERANCE = 1e-9
@@ -51,12 +53,13 @@ class ConfidenceSet:
 
     def with_least_occupancy(self, least: float) -> Self:
         """The same transitions; projections onto it also keep q(x) >= least for every state."""
+        least = real_number(least, "least")
         if not 0.0 <= least <= 1.0 / max(self.layout.layer_sizes):
             raise InvalidInput(
                 f"least: {least!r} must be between 0 and one over the widest layer "
                 f"({1.0 / max(self.layout.layer_sizes):.4g})"
             )
-        return self._made(self.layout, self.rows._replace(least_occupancy=float(least)))
+        return self._made(self.layout, self.rows._replace(least_occupancy=least))
 
     def known_transition(self) -> Floats:
         """The vector over entries in which known rows stand."""
@@ -97,7 +100,7 @@ class BoxSet(ConfidenceSet, rows=BoxRows):
     """
 
     def __init__(self, layout: Layout, lower: Any, upper: Any) -> None:
-        low = layout.flat_triples(lower, "lower")
+        low = instance(layout, Layout, "layout").flat_triples(lower, "lower")
         high = layout.flat_triples(upper, "upper")
         _refuse(layout, (low < 0) | (high > 1) | (low > high), "0 <= lower <= upper <= 1")
         start = layout.row_start[:-1]
@@ -157,17 +160,21 @@ class L1Set(ConfidenceSet, rows=BallRows):
         if (radius < 0).any():
             row = int(np.flatnonzero(radius < 0)[0])
             raise InvalidInput(f"width: negative at {layout.name_of_row(row)}; use 0 or more")
+        floor = real_number(floor, "floor")
         if not 0.0 <= floor < 1.0 or middle.min() < floor - SUM_TOLERANCE:
             raise InvalidInput(f"floor: {floor!r} must be at least 0 and below every centre")
         whole = ((radius >= 2.0) & (floor == 0.0)) | (layout.row_sizes() == 1)
         status = np.where(whole, FREE, np.where(radius == 0.0, KNOWN, BOUND)).astype(np.uint8)
-        rows = BallRows(status, middle, np.minimum(radius, 2.0), float(floor))
+        rows = BallRows(status, middle, np.minimum(radius, 2.0), floor)
         self.layout, self.rows = layout, rows
 
     @classmethod
     def everything(cls, layout: Layout, floor: float = 0.0, least_occupancy: float = 0.0) -> L1Set:
         """Every transition function that the layout allows, shifted by ``floor``."""
-        return cls._made(layout, free_balls(layout, floor, least_occupancy))
+        instance(layout, Layout, "layout")
+        shift = unit_number(floor, "floor", below_one=True)
+        least = unit_number(least_occupancy, "least_occupancy")
+        return cls._made(layout, free_balls(layout, shift, least))
 
     def _possible(self) -> NDArray[np.bool_]:
         wide = ((self.rows.status == BOUND) & (self.rows.width > 0.0))[self.layout.entry_rows()]
@@ -203,7 +210,8 @@ class AnyTransition(BoxSet):
     """Every transition function that the layout allows: the set of the first epoch."""
 
     def __init__(self, layout: Layout) -> None:
-        self.layout, self.rows = layout, free_boxes(layout)
+        self.layout = instance(layout, Layout, "layout")
+        self.rows = free_boxes(layout)
 
 
 def _refuse(layout: Layout, wrong: NDArray[np.bool_], rule: str) -> None:
@@ -213,7 +221,7 @@ def _refuse(layout: Layout, wrong: NDArray[np.bool_], rule: str) -> None:
 
 
 def _checked_distributions(layout: Layout, table: Any, name: str) -> Floats:
-    flat = layout.flat_triples(table, name)
+    flat = instance(layout, Layout, "layout").flat_triples(table, name)
     total = np.add.reduceat(flat, layout.row_start[:-1])
     smallest = np.minimum.reduceat(flat, layout.row_start[:-1])
     wrong = (abs(total - 1.0) > SUM_TOLERANCE) | (smallest < 0)
@@ -227,13 +235,14 @@ def _checked_distributions(layout: Layout, table: Any, name: str) -> Floats:
 
 
 def _checked_log_term(log_term: float) -> float:
-    if not (0.0 <= log_term < np.inf):
-        raise InvalidInput(f"log_term: {log_term!r} must be finite and not negative")
-    return float(log_term)
+    number = real_number(log_term, "log_term")
+    if number < 0.0:
+        raise InvalidInput(f"log_term: {number!r} must be finite and not negative")
+    return number
 
 
 def _empirical(layout: Layout, visits: Any, transitions: Any) -> tuple[Floats, Floats]:
-    pairs = layout.flat_pairs(visits, "visits")
+    pairs = instance(layout, Layout, "layout").flat_pairs(visits, "visits")
     triples = layout.flat_triples(transitions, "transitions")
     total = np.add.reduceat(triples, layout.row_start[:-1])
     wrong = (total != pairs) | (np.minimum.reduceat(triples, layout.row_start[:-1]) < 0)

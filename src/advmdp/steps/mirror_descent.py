@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.kl import projection as kernel
 from advmdp.kernels.kl.weights import project_weights
@@ -57,7 +58,7 @@ class Projector:
     """
 
     def __init__(self, layout: Layout) -> None:
-        self.layout = layout
+        self.layout = instance(layout, Layout, "layout")
         self._graph = layout.graph()
         self._solver = new_solver(layout)
         self._measure = new_measure(layout)
@@ -70,6 +71,7 @@ class Projector:
 
     def _project(self, weights: Any, confidence: ConfidenceSet) -> Projection:
         layout, graph, solver, measure = self.layout, self._graph, self._solver, self._measure
+        instance(confidence, ConfidenceSet, "confidence")
         if confidence.layout is not layout and confidence.layout != layout:
             raise InvalidInput("project: the set belongs to another layout; build both on one")
         table = layout.gather_triples(weights, "weights")
@@ -136,4 +138,5 @@ def project(weights: Any, confidence: ConfidenceSet) -> Projection:
     >>> result.occupancy[0].round(6), result.converged
     (array([[[0.5, 0.5]]]), True)
     """
-    return Projector(confidence.layout).project(weights, confidence)
+    layout = instance(confidence, ConfidenceSet, "confidence").layout
+    return Projector(layout).project(weights, confidence)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.flow import forward
 from advmdp.kernels.model.graph import Graph
@@ -58,7 +59,7 @@ def transition_of(occupancy: Any, layout: Layout) -> Table:
 
 
 def _non_negative(layout: Layout, occupancy: Any) -> Floats:
-    flat = layout.flat_triples(occupancy, "occupancy")
+    flat = instance(layout, Layout, "layout").flat_triples(occupancy, "occupancy")
     if (flat < 0).any():
         row = int(layout.entry_rows()[np.flatnonzero(flat < 0)[0]])
         raise InvalidInput(f"occupancy: negative at {layout.name_of_row(row)}; use 0 or more")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput
 from advmdp.kernels.planning.upper_occupancy import upper_occupancies
 from advmdp.layout import Floats, Layout, Table
@@ -35,7 +36,7 @@ def upper_occupancy(policy: Any, confidence: ConfidenceSet) -> Table:
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
-    layout = confidence.layout
+    layout = instance(confidence, ConfidenceSet, "confidence").layout
     out = np.zeros(layout.n_rows)
     flat = checked_policy(layout, policy)
     upper_occupancies(layout.graph(), flat, confidence.rows, new_reach(layout), out)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import flag, function, instance
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import CYCLE
 from advmdp.layout import Floats, Layout
@@ -16,7 +17,7 @@ from advmdp.number_checks import unit_number
 from advmdp.seeds import seed_words
 from advmdp.world.checks import unit_pairs
 from advmdp.world.loss_streams import Integers, ProgramStream, State, loss_program
-from advmdp.world.oblivious_losses import Seed, keep_copy
+from advmdp.world.oblivious_losses import Seed, keep_copy, settle
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +44,12 @@ class Adaptive:
     noisy: bool = False
 
     def __post_init__(self) -> None:
-        unit_number(self.strength, "strength")
-        unit_number(self.memory, "memory", below_one=True)
+        settle(
+            self,
+            strength=unit_number(self.strength, "strength"),
+            memory=unit_number(self.memory, "memory", below_one=True),
+            noisy=flag(self.noisy, "noisy"),
+        )
         keep_copy(self, "base")
 
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
@@ -53,8 +58,8 @@ class Adaptive:
             CYCLE,
             tables,
             noisy=self.noisy,
-            strength=float(self.strength),
-            memory=float(self.memory),
+            strength=self.strength,
+            memory=self.memory,
         )
         return ProgramStream(program, seed)
 
@@ -121,11 +126,10 @@ class Custom:
     function: Callable[[int, History], Any]
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise InvalidInput("function: give a callable function(episode, history)")
+        function(self.function, "function", "function(episode, history)")
 
     def begin(self, layout: Layout, seed: Seed) -> CustomStream:
-        return CustomStream(self.function, layout, seed)
+        return CustomStream(self.function, instance(layout, Layout, "layout"), seed)
 
 
 class CustomStream:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from advmdp.argument_checks import instance, is_sequence
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
 
@@ -20,7 +20,7 @@ def unit_pairs(layout: Layout, table: Any, name: str) -> Floats:
     ...
     advmdp.errors.InvalidInput: mean: 1.5 at layer 1, state 1, action 0; losses lie in [0, 1]
     """
-    flat = layout.flat_pairs(table, name)
+    flat = instance(layout, Layout, "layout").flat_pairs(table, name)
     outside = (flat < 0.0) | (flat > 1.0)
     if outside.any():
         row = int(outside.argmax())
@@ -32,6 +32,6 @@ def unit_pairs(layout: Layout, table: Any, name: str) -> Floats:
 
 def unit_tables(layout: Layout, tables: Any, name: str) -> Floats:
     """A sequence of K pair tables of losses in [0, 1] as one new array of shape (K, R)."""
-    if not isinstance(tables, Sequence | np.ndarray) or len(tables) == 0:
+    if not is_sequence(tables) or len(tables) == 0:
         raise InvalidInput(f"{name}: give a sequence of at least one pair table")
     return np.stack([unit_pairs(layout, t, f"{name}[{i}]") for i, t in enumerate(tables)])

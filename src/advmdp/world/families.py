@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
+from advmdp.layout_checks import MAX_ENTRIES, refuse_too_many
 from advmdp.number_checks import positive_number, unit_number, whole_number
 from advmdp.seeds import generator
 from advmdp.world.mdp import LayeredMDP
@@ -59,21 +60,21 @@ def random_mdp(
     >>> random_mdp((1, 40, 40, 1), n_actions=10, seed=0, n_successors=8).layout.row_sizes().max()
     np.int64(8)
     """
-    positive_number(concentration, "concentration")
+    concentration = positive_number(concentration, "concentration")
     rng = generator(seed)
     layout = Layout(layer_sizes, n_actions)
     if n_successors is not None:
-        whole_number(n_successors, "n_successors")
-        sizes = layout.layer_sizes
+        n_successors = whole_number(n_successors, "n_successors")
+        sizes, n_actions = layout.layer_sizes, layout.n_actions
         chosen = [
             _distinct_targets(rng, (sizes[k], n_actions), sizes[k + 1], n_successors)
             for k in range(layout.n_layers)
         ]
-        layout = Layout(layer_sizes, n_actions, successors=chosen)
+        layout = Layout(sizes, n_actions, successors=chosen)
     flat = np.empty(layout.n_entries)
     for k in range(layout.n_layers):
         sizes_here = layout.row_sizes()[layout.layer_rows(k)]  # all equal: pruning removes no entry
-        parameters = np.full(sizes_here[0], float(concentration))
+        parameters = np.full(sizes_here[0], concentration)
         flat[layout.layer_entries(k)] = rng.dirichlet(parameters, size=len(sizes_here)).ravel()
     return LayeredMDP(layout, flat)
 
@@ -96,8 +97,9 @@ def deep_sea(depth: int, move_cost: float = 0.01) -> LayeredMDP:
     >>> mdp.natural_loss[3][3]
     array([0.9975, 0.    ])
     """
-    whole_number(depth, "depth")
-    unit_number(move_cost, "move_cost", below_one=True)
+    depth = whole_number(depth, "depth", most=MAX_ENTRIES)
+    refuse_too_many(2 * depth**2)
+    move_cost = unit_number(move_cost, "move_cost", below_one=True)
     transitions: list[Floats] = []
     for level in range(depth - 1):
         column = np.arange(level + 1)
@@ -126,9 +128,10 @@ def combination_lock(length: int, n_actions: int, seed: Seed, slip: float = 0.0)
     >>> sum(layer.size - int(layer.sum()) for layer in mdp.natural_loss)
     1
     """
-    whole_number(length, "length")
-    whole_number(n_actions, "n_actions")
-    unit_number(slip, "slip", below_one=True)
+    length = whole_number(length, "length", most=MAX_ENTRIES)
+    n_actions = whole_number(n_actions, "n_actions", most=MAX_ENTRIES)
+    refuse_too_many(4 * length * n_actions)
+    slip = unit_number(slip, "slip", below_one=True)
     code = generator(seed).integers(n_actions, size=length)
     transitions = [np.zeros((2, n_actions, 2)) for _ in range(length - 1)]
     for step, right in zip(transitions, code, strict=False):
@@ -155,13 +158,15 @@ def routing(
     >>> mdp.layout.n_layers, mdp.layout.n_actions, int(mdp.layout.row_sizes().max())
     (4, 2, 2)
     """
-    whole_number(width, "width")
-    whole_number(depth, "depth")
-    unit_number(failure, "failure")
-    if whole_number(n_links, "n_links") > width:
+    width = whole_number(width, "width", most=MAX_ENTRIES)
+    depth = whole_number(depth, "depth", most=MAX_ENTRIES)
+    failure = unit_number(failure, "failure")
+    n_links = whole_number(n_links, "n_links")
+    if n_links > width:
         raise InvalidInput(
             f"n_links: {n_links} distinct links need a width of at least {n_links}, got {width}"
         )
+    refuse_too_many(n_links * width**2 * depth)
     rng = generator(seed)
     sizes = (1,) + (width,) * depth + (1,)
     transitions: list[Floats] = []

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.argument_checks import instance, is_sequence
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
 from advmdp.layout_checks import normalised_rows
+from advmdp.number_checks import any_array, whole_number
 from advmdp.world.checks import unit_pairs
 
 ROW_SUM_TOLERANCE = 1e-9
@@ -54,10 +56,8 @@ class LayeredMDP:
         natural_loss: Any | None = None,
         opening: int = 0,
     ) -> None:
-        if not isinstance(layout, Layout):
-            raise InvalidInput(f"layout: give an advmdp Layout, not {type(layout).__name__}")
-        self.layout = layout
-        self.opening = opening
+        self.layout = instance(layout, Layout, "layout")
+        self.opening = whole_number(opening, "opening", least=0, most=min(1, layout.n_layers - 1))
         self.flat = _checked_rows(layout, transitions)
         self.flat.flags.writeable = False
         _check_known_rows(layout, self.flat)
@@ -80,7 +80,7 @@ class LayeredMDP:
         >>> known
         array([ True, False,  True,  True,  True,  True])
         """
-        mask = self.layout.flat_pairs(rows, "rows") != 0.0
+        mask = self.layout.flat_pairs(_as_numbers(rows), "rows") != 0.0
         tables = [np.array(table) for table in self.transitions]
         for table, here in zip(tables, self.layout.pairs(mask.astype(np.float64)), strict=True):
             table[here == 0.0] = np.nan
@@ -107,6 +107,16 @@ class LayeredMDP:
     def __repr__(self) -> str:
         loss = "" if self.natural_loss is None else ", with a natural loss"
         return f"LayeredMDP({self.layout!r}{loss})"
+
+
+def _as_numbers(marks: Any) -> Any:
+    """A pair table of truth values with 0 and 1 in their place; other tables as they are."""
+    if isinstance(marks, np.ndarray) and marks.dtype == np.bool_:
+        return marks.astype(np.float64)
+    if not is_sequence(marks):
+        return marks
+    layers = [any_array(layer, f"rows: layer {k}") for k, layer in enumerate(marks)]
+    return [layer.astype(np.float64) if layer.dtype == np.bool_ else layer for layer in layers]
 
 
 def _check_known_rows(layout: Layout, flat: Floats) -> None:

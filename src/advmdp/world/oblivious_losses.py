@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.argument_checks import flag, is_sequence
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import CYCLE, DRIFT, MAJORITY, MARKED
 from advmdp.layout import Layout
-from advmdp.number_checks import unit_number, whole_number
+from advmdp.number_checks import float_array, unit_number, whole_number
 from advmdp.seeds import generator
 from advmdp.world.checks import unit_pairs, unit_tables
 from advmdp.world.loss_streams import ProgramStream, loss_program
@@ -23,7 +24,16 @@ Seed = int | np.random.SeedSequence
 def keep_copy(process: object, *names: str) -> None:
     """Copy the arrays of the caller, so that a process cannot be changed through them."""
     for name in names:
-        object.__setattr__(process, name, deepcopy(getattr(process, name)))
+        try:
+            settle(process, **{name: deepcopy(getattr(process, name))})
+        except TypeError:  # what cannot be copied (a generator, a file) is not a table either
+            raise InvalidInput(f"{name}: give tables as lists or arrays") from None
+
+
+def settle(process: object, **checked: Any) -> None:
+    """Put checked values in the place of what was given."""
+    for name, value in checked.items():
+        object.__setattr__(process, name, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +76,7 @@ class Switching:
     noisy: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.period, "period")
+        settle(self, period=whole_number(self.period, "period"), noisy=flag(self.noisy, "noisy"))
         keep_copy(self, "tables")
 
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
@@ -104,8 +114,13 @@ class Majority:
     noisy: bool = True
 
     def __post_init__(self) -> None:
-        whole_number(self.period, "period")
-        if unit_number(self.adverse_share, "adverse_share") >= 0.5:
+        settle(
+            self,
+            period=whole_number(self.period, "period"),
+            adverse_share=unit_number(self.adverse_share, "adverse_share"),
+            noisy=flag(self.noisy, "noisy"),
+        )
+        if self.adverse_share >= 0.5:
             raise InvalidInput(
                 f"adverse_share: {self.adverse_share!r} leaves no majority; use less than 0.5"
             )
@@ -122,13 +137,12 @@ class Majority:
     ) -> Majority:
         """The process with all preferences reversed when adverse: ``adverse = 1 - usual``."""
         adverse: Any
-        try:
-            if isinstance(usual, np.ndarray) and usual.ndim == 1 and usual.dtype != object:
-                adverse = 1.0 - usual
-            else:
-                adverse = [1.0 - np.asarray(layer, dtype=np.float64) for layer in usual]
-        except (TypeError, ValueError):
-            raise InvalidInput("usual: give a pair table, one array for each layer") from None
+        if isinstance(usual, np.ndarray) and usual.ndim == 1 and usual.dtype != object:
+            adverse = 1.0 - float_array(usual, "usual")
+        elif is_sequence(usual):
+            adverse = [1.0 - float_array(a, f"usual: layer {k}") for k, a in enumerate(usual)]
+        else:
+            raise InvalidInput("usual: give a pair table, one array for each layer")
         return cls(usual, adverse, period, adverse_share, noisy)
 
     @property
@@ -167,7 +181,8 @@ class Drifting:
     noisy: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.period, "period", least=2)
+        period = whole_number(self.period, "period", least=2)
+        settle(self, period=period, noisy=flag(self.noisy, "noisy"))
         keep_copy(self, "start", "end")
 
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
@@ -198,8 +213,12 @@ class Corrupted:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        whole_number(self.n_episodes, "n_episodes")
-        if whole_number(self.n_corrupted, "n_corrupted", least=0) > self.n_episodes:
+        settle(
+            self,
+            n_episodes=whole_number(self.n_episodes, "n_episodes"),
+            n_corrupted=whole_number(self.n_corrupted, "n_corrupted", least=0),
+        )
+        if self.n_corrupted > self.n_episodes:
             raise InvalidInput(
                 f"n_corrupted: {self.n_corrupted} exceeds the {self.n_episodes} episodes; "
                 "corrupt fewer or play more"
@@ -239,6 +258,7 @@ class Replayed:
     repeat: bool = False
 
     def __post_init__(self) -> None:
+        settle(self, repeat=flag(self.repeat, "repeat"))
         keep_copy(self, "tables")
 
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import flag, is_sequence
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
-from advmdp.number_checks import whole_number
+from advmdp.layout_checks import MAX_ENTRIES
+from advmdp.number_checks import float_array, whole_number
 from advmdp.world.mdp import ROW_SUM_TOLERANCE, LayeredMDP
 
 
@@ -82,7 +84,8 @@ def time_expand(
     >>> time_expand(stay_or_go, horizon=3, start=[0.5, 0.5]).layout
     Layout(layer_sizes=(1, 2, 2, 2, 1), n_actions=2, 24 declared triples)
     """
-    whole_number(horizon, "horizon")
+    horizon = whole_number(horizon, "horizon", most=MAX_ENTRIES)
+    per_action, pooled = flag(per_action, "per_action"), flag(pooled, "pooled")
     steps = _over_time(transition, horizon - 1, "transition", "(S, A, S)")
     n_places, n_actions = steps.shape[1:3]
     if steps.shape[3] != n_places:
@@ -135,10 +138,7 @@ def stationary_rows(
 
 def _over_time(table: Any, n_steps: int, name: str, form: str) -> Floats:
     """One array for each step; views of a single one if it does not change over time."""
-    try:
-        array = np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name}: give an array of numbers of shape {form}") from None
+    array = float_array(table, name)
     n_axes = form.count(",") + 1
     if array.ndim == n_axes and array.size:
         return np.broadcast_to(array, (n_steps, *array.shape))
@@ -151,11 +151,12 @@ def _over_time(table: Any, n_steps: int, name: str, form: str) -> Floats:
 
 
 def _start_distribution(start: Any, n_places: int) -> Floats:
-    if np.ndim(start) == 0:
-        if whole_number(start, "start", least=0) >= n_places:
-            raise InvalidInput(f"start: {start} is not one of the places 0..{n_places - 1}")
-        return np.asarray(np.arange(n_places) == start, dtype=np.float64)
-    places = np.asarray(start, dtype=np.float64)
+    if not is_sequence(start):
+        place = whole_number(start, "start", least=0)
+        if place >= n_places:
+            raise InvalidInput(f"start: {place} is not one of the places 0..{n_places - 1}")
+        return np.asarray(np.arange(n_places) == place, dtype=np.float64)
+    places = float_array(start, "start")
     if places.shape != (n_places,) or not places.min() >= 0.0:
         raise InvalidInput(f"start: give a place, or one probability for each of {n_places} places")
     if not abs(places.sum() - 1.0) <= ROW_SUM_TOLERANCE:

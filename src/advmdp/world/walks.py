@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advmdp.layout import Floats
+from advmdp.layout_checks import MAX_ENTRIES, refuse_too_many
 from advmdp.number_checks import unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
@@ -24,9 +25,10 @@ def grid(
     >>> grid(2, 2, horizon=3).layout
     Layout(layer_sizes=(1, 3, 4, 1), n_actions=5, 80 declared triples)
     """
-    whole_number(width, "width")
-    whole_number(height, "height")
-    unit_number(slip, "slip")
+    width = whole_number(width, "width", most=MAX_ENTRIES)
+    height = whole_number(height, "height", most=MAX_ENTRIES)
+    horizon, slip = whole_number(horizon, "horizon", most=MAX_ENTRIES), unit_number(slip, "slip")
+    refuse_too_many(5 * (width * height) ** 2)
     moves = [(0, 1), (1, 0), (0, -1), (-1, 0)]
 
     def cell_after(x: int, y: int, direction: int) -> int:
@@ -66,7 +68,8 @@ def river_swim(length: int, horizon: int, *, pooled: bool = False) -> LayeredMDP
     >>> mdp.natural_loss[0]
     array([[0.995, 1.   ]])
     """
-    whole_number(length, "length", least=2)
+    length = whole_number(length, "length", least=2, most=MAX_ENTRIES)
+    refuse_too_many(2 * length**2)
     step = np.zeros((length, 2, length))
     left, right = 0, 1
     for place in range(length):
