@@ -76,10 +76,10 @@ def curves_frame(files: Iterable[Path], runs: pl.DataFrame) -> pl.DataFrame:
 
     Files that were written before a column existed have nulls in it.
     """
-    paths = [str(path) for path in files]
+    paths = [str(path.absolute()) for path in files]  # a relative "~" would be expanded
     schema = polars_schema(columns(Level.POINT, rewards=False))
     curves = (
-        pl.read_parquet(paths, schema=schema, missing_columns="insert")
+        pl.read_parquet(paths, schema=schema, missing_columns="insert", glob=False)
         if paths
         else pl.DataFrame(schema=schema)
     )
