@@ -63,7 +63,7 @@ def played(spec: RunSpec) -> am.Run:
         parts.learner,
         spec.n_episodes,
         parts.seed,
-        checkpoints=parts.checkpoints,
+        checkpoints=parts.evaluation_points,
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from advmdp.atomic_files import write_atomically
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
+from advmdp.plain_files import read_plain
 
 SCHEMA = 1
 SUBFOLDERS = RUNS, WORK = "runs", "work"
@@ -46,7 +47,7 @@ def _create(path: Path, marker: Path) -> None:
 def _schema(marker: Path) -> int:
     """The schema version of a store."""
     try:
-        schema = json.loads(marker.read_bytes())["schema"]
+        schema = json.loads(read_plain(marker))["schema"]
     except (FileNotFoundError, NotADirectoryError):
         raise InvalidInput(
             f"{marker.parent} is not a store; give the folder of one, or create it with "
@@ -57,7 +58,7 @@ def _schema(marker: Path) -> int:
         raise StorageFailure(
             f"{marker} cannot be read ({problem.strerror})", field="store"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         schema = None
     if type(schema) is not int or schema < 1:
         raise DamagedFile(

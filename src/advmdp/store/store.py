@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from advmdp.atomic_files import sync_folder, write_atomically
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
 from advmdp.evaluation.schema import CUT, FAILED, FINISHED, RUNNING
+from advmdp.plain_files import read_plain
 from advmdp.store import manifest as manifests
 from advmdp.store.checkpoints import Checkpoints
 from advmdp.store.folder import (
@@ -191,15 +192,22 @@ class Store:
                 if name in listed:
                     continue  # its process was killed before it removed the working folder
                 try:
-                    manifest = manifests.read(folder)
+                    manifest = self._own_manifest(folder)
                 except DamagedFile as problem:
-                    if subfolder == RUNS:
-                        log.warning("%s; 'advmdp sweep' plays it again", problem)
+                    if subfolder == RUNS or not isinstance(problem, manifests.MissingManifest):
+                        log.warning("%s; left out, 'advmdp sweep' plays it again", problem)
                     continue
                 if manifest["status"] == RUNNING and not is_locked(folder):
                     manifest["status"] = CUT
                 listed.add(name)
                 yield manifest
+
+    def _own_manifest(self, folder: Path) -> dict[str, Any]:
+        """The manifest in a folder of the store, which has the name of the run."""
+        manifest = manifests.read(folder)
+        if manifest["run"] != folder.name:
+            raise DamagedFile(f"{folder / manifests.NAME}: it is that of another run")
+        return manifest
 
     def manifest(self, run: str) -> dict[str, Any]:
         """The manifest of one run, by its id or by a prefix that only its id has."""
@@ -243,9 +251,9 @@ class Store:
         manifest = manifests.read(folder)
         for name, expected in manifest["files"].items():
             try:
-                data = (folder / name).read_bytes()
-            except OSError:
-                raise DamagedFile(f"{folder / name}: missing") from None
+                data = read_plain(folder / name)
+            except OSError as problem:
+                raise DamagedFile(f"{folder / name}: {problem.strerror}") from None
             if manifests.checksum(data) != expected:
                 raise DamagedFile(f"{folder / name}: the checksum does not match")
         return manifest

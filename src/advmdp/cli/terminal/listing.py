@@ -54,7 +54,7 @@ def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[Rendera
         if manifest.get(name) is not None:
             facts.add_row(name, str(manifest[name]))
     facts.add_row("replicate", str(manifest["replicate"]))
-    units = Units(**manifest["spec"].get("rewards", {}))
+    units = Units(**(manifest["spec"].get("rewards") or {}))
     if units.in_rewards:
         facts.add_row("told in", f"{units.name} a step")
     for name in ("started", "finished", "seconds", "sittings", "hash"):
