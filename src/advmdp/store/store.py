@@ -29,13 +29,14 @@ from advmdp.plain_files import read_plain
 from advmdp.store import manifest as manifests
 from advmdp.store.checkpoints import Checkpoints
 from advmdp.store.folder import (
+    PARTIAL,
     REMOVED,
     RUNS,
     SUBFOLDERS,
     WORK,
     make_folder,
     open_folder,
-    remove_hidden_folders,
+    remove_leftovers,
     storage_failure,
 )
 from advmdp.store.identity import Identity
@@ -101,7 +102,7 @@ class Store:
 
     def begin(self, identity: Identity, lock: RunLock) -> None:
         """Record that a run is being played, and remove what a killed writer left behind."""
-        remove_hidden_folders(lock.folder, ".partial")
+        remove_leftovers(lock.folder, PARTIAL)
         started, sittings = self._history(lock)
         content = manifests.manifest_of(identity, RUNNING, started=started, sittings=sittings + 1)
         manifests.write(lock.folder, content)
@@ -123,7 +124,7 @@ class Store:
             files={CURVES: manifests.checksum(curves)},
         )
         target = self.path / RUNS / identity.run
-        partial = lock.folder / f".{secrets.token_hex(4)}.partial"
+        partial = lock.folder / f".{secrets.token_hex(4)}{PARTIAL}"
         try:
             partial.mkdir()
             write_atomically(partial / CURVES, [curves])
