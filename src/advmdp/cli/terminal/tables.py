@@ -26,7 +26,5 @@ def rich_table(data: TableData, heading: str = "") -> Table:
         heading = plain_text(column).replace(" (", "\n(")  # the unit goes on a line of its own
         table.add_column(Text(heading), justify="right" if number else "left", no_wrap=number)
     for row in data.rows:
-        table.add_row(
-            *(Text(plain_text(entry.text)) for entry in row.entries)
-        )
+        table.add_row(*(Text(plain_text(entry.text)) for entry in row.entries))
     return table
