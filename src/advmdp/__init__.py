@@ -1,6 +1,11 @@
 """Learning in adversarial Markov decision processes: UOB-REPS, exact and fast."""
 
+# ruff: noqa: E402 -- Numba reads the setting when it is imported
 from types import ModuleType
+
+from advmdp.kernel_cache import choose_kernel_cache
+
+choose_kernel_cache()
 
 from advmdp.errors import (
     AdvMDPError,

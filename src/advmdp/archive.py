@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from advmdp.argument_checks import file_path
 from advmdp.atomic_files import write_atomically
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
+from advmdp.plain_files import read_plain
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 Arrays = dict[str, NDArray[Any]]
@@ -64,7 +65,7 @@ def write_archive(
 def read_archive(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of the file at ``path``, whose checksum is verified first."""
     try:
-        data = file_path(path).read_bytes()
+        data = read_plain(file_path(path))
     except OSError as error:
         raise StorageFailure(f"{path}: cannot be read ({error.strerror})") from error
     return unpack(data, kind, str(path))

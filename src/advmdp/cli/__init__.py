@@ -14,6 +14,7 @@ import advmdp
 from advmdp.cli import playing, reading, reporting, verifying
 from advmdp.cli.demo import demo
 from advmdp.cli.options import BAD_INPUT, message_of
+from advmdp.cli.terminal.plain_text import plain_text
 from advmdp.errors import AdvMDPError
 
 app = typer.Typer(
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(message: str) -> int:
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    typer.echo(f"error: {plain_text(' '.join(message.split()))}", err=True)
     return BAD_INPUT
 
 

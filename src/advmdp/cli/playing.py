@@ -127,6 +127,7 @@ def _play(
     file: Path | None = None,
 ) -> None:
     """Play runs into a store; ``file`` holds their specs, if they come from one."""
+    from advmdp.cli.terminal.plain_text import plain_text
     from advmdp.cli.terminal.sweep_progress import following
     from advmdp.experiments.runner import run_all
     from advmdp.experiments.sweep import first_replicates
@@ -158,7 +159,7 @@ def _play(
     if not as_json and summary.n_found + summary.n_played:
         _print_tables(store, runs)
     for failed, reason in summary.failures.items():
-        typer.echo(f"failed: {failed}: {reason}", err=True)
+        typer.echo(f"failed: {failed}: {plain_text(reason)}", err=True)
     if summary.failures:
         raise typer.Exit(opt.FAILED)
 

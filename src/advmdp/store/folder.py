@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from advmdp.atomic_files import write_atomically
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
+from advmdp.plain_files import read_plain
 
 SCHEMA = 1
 SUBFOLDERS = RUNS, WORK = "runs", "work"
+PARTIAL = ".partial"  # ending of the names of drafts, see ``advmdp.atomic_files``
+ABANDONED_SECONDS = 86_400.0  # after which the draft of a file that has no lock is abandoned
 REMOVED = ".removed"  # ending of the names of folders that are being removed
 
 
@@ -32,7 +37,9 @@ def open_folder(path: Path, create: bool) -> None:
         if create:
             make_folder(folder)
     if create:
-        remove_hidden_folders(path / WORK, REMOVED)  # what a killed process was removing
+        remove_leftovers(path / WORK, REMOVED)  # what a killed process was removing
+        for folder in (path, path / WORK):  # what a killed process was writing
+            remove_leftovers(folder, PARTIAL, min_age=ABANDONED_SECONDS)
 
 
 def _create(path: Path, marker: Path) -> None:
@@ -46,7 +53,7 @@ def _create(path: Path, marker: Path) -> None:
 def _schema(marker: Path) -> int:
     """The schema version of a store."""
     try:
-        schema = json.loads(marker.read_bytes())["schema"]
+        schema = json.loads(read_plain(marker))["schema"]
     except (FileNotFoundError, NotADirectoryError):
         raise InvalidInput(
             f"{marker.parent} is not a store; give the folder of one, or create it with "
@@ -57,7 +64,7 @@ def _schema(marker: Path) -> int:
         raise StorageFailure(
             f"{marker} cannot be read ({problem.strerror})", field="store"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         schema = None
     if type(schema) is not int or schema < 1:
         raise DamagedFile(
@@ -83,15 +90,23 @@ def storage_failure(path: Path, problem: OSError) -> StorageFailure:
     )
 
 
-def remove_hidden_folders(place: Path, ending: str) -> None:
-    """Remove the hidden folders whose names have this ending."""
+def remove_leftovers(place: Path, ending: str, *, min_age: float = 0.0) -> None:
+    """Remove hidden folders and files with this ending that nobody has touched for ``min_age`` s.
+
+    Without an age, call it only for names that no living process can be writing.
+    """
     with os.scandir(place) as entries:
         found = [e.path for e in entries if e.name.startswith(".") and e.name.endswith(ending)]
     for path in found:
-        if os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):  # its writer, or another reader, was faster; or it is not ours
+            if time.time() - os.lstat(path).st_mtime < min_age:
+                continue
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                os.unlink(path)
 
 
 def _is_foreign(name: str) -> bool:
     """Whether a file is not ours: anything but the draft of a marker that was not finished."""
-    return not (name.startswith(".store.json.") and name.endswith(".partial"))
+    return not (name.startswith(".store.json.") and name.endswith(PARTIAL))

@@ -6,7 +6,6 @@ The columns, their order and their types are those of ``evaluation.schema``.
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import polars as pl
 from advmdp.evaluation.rewards import in_rewards
 from advmdp.evaluation.schema import IDENTITY, STEPS, Column, Level, columns, reward_columns
 from advmdp.store.outcome import Curves
+from advmdp.store.run_row import run_row
 
 DTYPES: dict[type, pl.DataType] = {str: pl.String(), int: pl.Int64(), float: pl.Float64()}
 RANGE = ("reward_low", "reward_high", STEPS)
@@ -30,25 +30,7 @@ def polars_schema(declared: Iterable[Column]) -> dict[str, pl.DataType]:
 def runs_frame(manifests: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """One row per run."""
     schema = polars_schema(columns(Level.RUN))
-    rows = []
-    for manifest in manifests:
-        figures = manifest.get("figures") or {}
-        solver = figures.get("solver") or {}
-        reward_range = manifest["spec"].get("rewards") or {}
-        seconds = manifest.get("seconds")
-        flat = {
-            **manifest,
-            **figures,
-            **solver,
-            **{f"reward_{name}": value for name, value in reward_range.items()},
-            **(figures.get("rewards") or {}),
-            "episodes": manifest["n_episodes"] if figures else None,
-            "episodes_per_second": manifest["n_episodes"] / seconds if seconds else None,
-            "version": manifest["versions"]["advmdp"],
-            "machine": manifest["machine"]["host"],
-            "spec": json.dumps(manifest["spec"], sort_keys=True),
-        }
-        rows.append(tuple(flat.get(name) for name in schema))
+    rows = [tuple(run_row(manifest).values()) for manifest in manifests]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -76,10 +58,10 @@ def curves_frame(files: Iterable[Path], runs: pl.DataFrame) -> pl.DataFrame:
 
     Files that were written before a column existed have nulls in it.
     """
-    paths = [str(path) for path in files]
+    paths = [str(path.absolute()) for path in files]  # a relative "~" would be expanded
     schema = polars_schema(columns(Level.POINT, rewards=False))
     curves = (
-        pl.read_parquet(paths, schema=schema, missing_columns="insert")
+        pl.read_parquet(paths, schema=schema, missing_columns="insert", glob=False)
         if paths
         else pl.DataFrame(schema=schema)
     )

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
 from contextlib import suppress
 from pathlib import Path
+
+from advmdp.plain_files import open_plain
 
 
 class _StoreLog(logging.FileHandler):
     """Appends whole lines and ignores storage failures: the run itself reports those."""
+
+    def _open(self) -> io.TextIOWrapper:
+        """Open the file without waiting; a pipe in its place is a storage failure."""
+        descriptor = open_plain(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        return open(descriptor, "a", encoding=self.encoding, errors=self.errors)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Append a line; do nothing if the file cannot be opened."""

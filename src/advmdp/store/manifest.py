@@ -18,9 +18,15 @@ from typing import Any
 
 from advmdp.atomic_files import write_atomically
 from advmdp.errors import DamagedFile
+from advmdp.plain_files import read_plain
 from advmdp.store.identity import Identity
+from advmdp.store.run_row import check_manifest
 
 NAME = "manifest.json"
+
+
+class MissingManifest(DamagedFile):
+    """There is no manifest: the run is about to begin, or is being removed."""
 
 
 def now() -> str:
@@ -65,15 +71,22 @@ def write(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """The manifest in a folder; ``DamagedFile`` if it is missing or damaged."""
+    """The manifest in a folder; ``DamagedFile`` if it is missing, damaged or incomplete."""
     path = folder / NAME
     try:
-        manifest: dict[str, Any] = json.loads(path.read_bytes())
+        manifest: dict[str, Any] = json.loads(read_plain(path))
         recorded = manifest.pop("checksum")
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        raise DamagedFile(f"{path}: missing or not a manifest") from None
-    if recorded != _own_checksum(manifest):
+        own = _own_checksum(manifest)
+    except FileNotFoundError:
+        raise MissingManifest(f"{path}: missing") from None
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        raise DamagedFile(f"{path}: not a manifest") from None
+    if recorded != own:
         raise DamagedFile(f"{path}: the checksum does not match")
+    try:
+        check_manifest(manifest)
+    except ValueError as problem:
+        raise DamagedFile(f"{path}: {problem}") from None
     return manifest
 
 

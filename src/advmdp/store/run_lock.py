@@ -9,6 +9,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from advmdp.plain_files import open_plain
+
 LOCK = "lock"
 
 
@@ -26,7 +28,7 @@ class RunLock:
         while True:
             folder.mkdir(parents=True, exist_ok=True)
             try:
-                descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+                descriptor = open_plain(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
             except FileNotFoundError:  # a holder that finished removed the folder meanwhile
                 continue
             try:
@@ -49,7 +51,7 @@ class RunLock:
 def is_locked(folder: Path) -> bool:
     """Whether a process is playing the run with that working folder."""
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY)
+        descriptor = open_plain(folder / LOCK)
     except OSError:
         return False
     try:

@@ -25,16 +25,18 @@ from typing import TYPE_CHECKING, Any
 from advmdp.atomic_files import sync_folder, write_atomically
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
 from advmdp.evaluation.schema import CUT, FAILED, FINISHED, RUNNING
+from advmdp.plain_files import read_plain
 from advmdp.store import manifest as manifests
 from advmdp.store.checkpoints import Checkpoints
 from advmdp.store.folder import (
+    PARTIAL,
     REMOVED,
     RUNS,
     SUBFOLDERS,
     WORK,
     make_folder,
     open_folder,
-    remove_hidden_folders,
+    remove_leftovers,
     storage_failure,
 )
 from advmdp.store.identity import Identity
@@ -100,7 +102,7 @@ class Store:
 
     def begin(self, identity: Identity, lock: RunLock) -> None:
         """Record that a run is being played, and remove what a killed writer left behind."""
-        remove_hidden_folders(lock.folder, ".partial")
+        remove_leftovers(lock.folder, PARTIAL)
         started, sittings = self._history(lock)
         content = manifests.manifest_of(identity, RUNNING, started=started, sittings=sittings + 1)
         manifests.write(lock.folder, content)
@@ -122,7 +124,7 @@ class Store:
             files={CURVES: manifests.checksum(curves)},
         )
         target = self.path / RUNS / identity.run
-        partial = lock.folder / f".{secrets.token_hex(4)}.partial"
+        partial = lock.folder / f".{secrets.token_hex(4)}{PARTIAL}"
         try:
             partial.mkdir()
             write_atomically(partial / CURVES, [curves])
@@ -191,15 +193,22 @@ class Store:
                 if name in listed:
                     continue  # its process was killed before it removed the working folder
                 try:
-                    manifest = manifests.read(folder)
+                    manifest = self._own_manifest(folder)
                 except DamagedFile as problem:
-                    if subfolder == RUNS:
-                        log.warning("%s; 'advmdp sweep' plays it again", problem)
+                    if subfolder == RUNS or not isinstance(problem, manifests.MissingManifest):
+                        log.warning("%s; left out, 'advmdp sweep' plays it again", problem)
                     continue
                 if manifest["status"] == RUNNING and not is_locked(folder):
                     manifest["status"] = CUT
                 listed.add(name)
                 yield manifest
+
+    def _own_manifest(self, folder: Path) -> dict[str, Any]:
+        """The manifest in a folder of the store, which has the name of the run."""
+        manifest = manifests.read(folder)
+        if manifest["run"] != folder.name:
+            raise DamagedFile(f"{folder / manifests.NAME}: it is that of another run")
+        return manifest
 
     def manifest(self, run: str) -> dict[str, Any]:
         """The manifest of one run, by its id or by a prefix that only its id has."""
@@ -243,9 +252,9 @@ class Store:
         manifest = manifests.read(folder)
         for name, expected in manifest["files"].items():
             try:
-                data = (folder / name).read_bytes()
-            except OSError:
-                raise DamagedFile(f"{folder / name}: missing") from None
+                data = read_plain(folder / name)
+            except OSError as problem:
+                raise DamagedFile(f"{folder / name}: {problem.strerror}") from None
             if manifests.checksum(data) != expected:
                 raise DamagedFile(f"{folder / name}: the checksum does not match")
         return manifest

@@ -10,7 +10,9 @@ import polars as pl
 from rich import box
 from rich.console import RenderableType
 from rich.table import Table
+from rich.text import Text
 
+from advmdp.cli.terminal.plain_text import plain_text
 from advmdp.evaluation.schema import Level, reward_columns
 from advmdp.reports.units import Units
 
@@ -33,6 +35,7 @@ def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
                 row["learner"].partition(" ")[2],  # its name begins the id
             )
         )
+    cells = [tuple(map(plain_text, row)) for row in cells]  # type: ignore[misc]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for run, status, regret, unit, rate, parameters in cells:
         line = (
@@ -52,23 +55,28 @@ def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[Rendera
     facts.add_column(overflow="fold")
     for name in ("run", "status", "reason", "learner", "mdp", "losses", "n_episodes", "seed"):
         if manifest.get(name) is not None:
-            facts.add_row(name, str(manifest[name]))
+            facts.add_row(name, _text(manifest[name]))
     facts.add_row("replicate", str(manifest["replicate"]))
-    units = Units(**manifest["spec"].get("rewards", {}))
+    units = Units(**(manifest["spec"].get("rewards") or {}))
     if units.in_rewards:
-        facts.add_row("told in", f"{units.name} a step")
+        facts.add_row("told in", _text(f"{units.name} a step"))
     for name in ("started", "finished", "seconds", "sittings", "hash"):
         if manifest.get(name) is not None:
-            facts.add_row(name, str(manifest[name]))
+            facts.add_row(name, _text(manifest[name]))
     for name in ("versions", "machine"):
-        facts.add_row(name, ", ".join(f"{k} {v}" for k, v in manifest[name].items()))
+        facts.add_row(name, _text(", ".join(f"{k} {v}" for k, v in manifest[name].items())))
     solver = (manifest.get("figures") or {}).get("solver")
     if solver:
-        facts.add_row("projections", ", ".join(f"{k} {v:.3g}" for k, v in solver.items()))
+        facts.add_row("projections", _text(", ".join(f"{k} {v:.3g}" for k, v in solver.items())))
     yield facts
     if curves.height:
         yield _curve_table(curves, units)
-    yield "spec: " + json.dumps(manifest["spec"], sort_keys=True)
+    yield _text("spec: " + json.dumps(manifest["spec"], sort_keys=True))
+
+
+def _text(value: object) -> Text:
+    """A value of a manifest: neither markup nor commands for the terminal."""
+    return Text(plain_text(str(value)))
 
 
 def _curve_table(curves: pl.DataFrame, units: Units) -> Table:

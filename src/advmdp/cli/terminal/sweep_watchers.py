@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
+from rich.text import Text
 
+from advmdp.cli.terminal.plain_text import plain_text
 from advmdp.cli.terminal.sweep_tally import SweepTally
 from advmdp.experiments.engines.results import CompletedRun, RunProgress
 from advmdp.experiments.runner import Watcher
@@ -29,7 +31,7 @@ class QuietWatcher(Watcher):
 
     def say(self, message: str) -> None:
         """Print a line."""
-        self._console.print(message, soft_wrap=True)
+        self._console.print(Text(plain_text(message)), soft_wrap=True)
 
 
 class CountingWatcher(QuietWatcher):
@@ -124,10 +126,10 @@ class BarWatcher(CountingWatcher):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self.bars = Bars(
-            TextColumn("{task.description}", table_column=None),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[figures]}"),
+            TextColumn("{task.fields[figures]}", markup=False),
             console=console,
         )
         self._tasks: dict[str, TaskID] = {}
@@ -151,7 +153,7 @@ class BarWatcher(CountingWatcher):
             total = self._n_episodes.get(run)
             self._tasks[run] = self.bars.add_task(run, total=total, figures="")
         if run in self._tasks:
-            figures = self.figures(run, progress)
+            figures = plain_text(self.figures(run, progress))
             self.bars.update(self._tasks[run], completed=progress.episodes, figures=figures)
         if time.perf_counter() - self._refreshed_at >= REFRESH_SECONDS:
             self._refresh()

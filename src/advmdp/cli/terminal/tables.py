@@ -6,6 +6,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from advmdp.cli.terminal.plain_text import plain_text
 from advmdp.reports.tables.table_data import TableData
 
 
@@ -13,17 +14,17 @@ def rich_table(data: TableData, heading: str = "") -> Table:
     """A table for ``rich``; ``heading`` follows its title."""
     title = f"{data.title}: {heading}" if heading else data.title
     table = Table(
-        title=Text(title),
+        title=Text(plain_text(title)),
         title_justify="left",
-        caption=Text(data.note),
+        caption=Text(plain_text(data.note)),
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
     for i, column in enumerate(data.columns):
         number = any(row.entries[i].value is not None for row in data.rows)
-        heading = column.replace(" (", "\n(")  # the unit goes on a line of its own
-        table.add_column(heading, justify="right" if number else "left", no_wrap=number)
+        heading = plain_text(column).replace(" (", "\n(")  # the unit goes on a line of its own
+        table.add_column(Text(heading), justify="right" if number else "left", no_wrap=number)
     for row in data.rows:
-        table.add_row(*(Text(entry.text) for entry in row.entries))  # labels are not markup
+        table.add_row(*(Text(plain_text(entry.text)) for entry in row.entries))
     return table

@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import logging
+import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ from advmdp.store.checkpoints import Checkpoints
 from advmdp.store.log import attach_log, detach_log
 
 POLL_SECONDS = 0.2
+CLUSTER_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 RETRIES = 5  # of a task whose worker died; each resumes from the last checkpoint
 log = logging.getLogger(__name__)
 
@@ -44,6 +47,8 @@ class RayEngine(Engine):
     def __init__(self, store: Path, options: EngineOptions = DEFAULT_OPTIONS) -> None:
         super().__init__(store.resolve(), options)
         self.require()
+        if options.address is None and "RAY_ADDRESS" not in os.environ:
+            _stay_on_this_machine()
         ray = _ray()
         self._owns_cluster = not ray.is_initialized()
         if self._owns_cluster:
@@ -98,6 +103,21 @@ class RayEngine(Engine):
 def _ray() -> Any:
     """The library, untyped: its annotations do not fit its remote calls."""
     return importlib.import_module("ray")
+
+
+def _stay_on_this_machine() -> None:
+    """Let a cluster that Ray starts here listen on the loopback interface only.
+
+    Ray reads the variable when it is imported; despite its name it works on every system, and it is
+    the only setting that all servers of Ray follow.
+    """
+    if "ray" not in sys.modules:
+        os.environ.setdefault(CLUSTER_VARIABLE, "0")
+    elif os.environ.get(CLUSTER_VARIABLE) != "0":
+        log.warning(
+            "ray was imported before, so its cluster may listen on all interfaces; set %s=0 first",
+            CLUSTER_VARIABLE,
+        )
 
 
 class _Board:

@@ -24,7 +24,7 @@ def style_axes(axes: Axes, heading: str, x_label: str, y_label: str) -> None:
     """Heading, labels, a light grid, and no lines at the top and at the right."""
     axes.set_title(heading, loc="left", fontsize=10.5, color=INK, pad=9)
     axes.set_xlabel(x_label, fontsize=10, color=INK)
-    axes.set_ylabel(y_label, fontsize=10, color=INK)
+    axes.set_ylabel(y_label, fontsize=10, color=INK, parse_math=False)  # it holds a unit
     axes.tick_params(colors=INK, labelsize=9, length=3, width=0.8)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)

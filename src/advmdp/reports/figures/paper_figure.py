@@ -182,7 +182,7 @@ def _set_up(axes: Axes, panel: Panel) -> None:
     for axis, is_log in ((axes.xaxis, panel.x_log), (axes.yaxis, panel.y_log)):
         _set_ticks(axis, is_log=is_log)
     axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    axes.set_ylabel(panel.y_label, parse_math=False)  # it holds a unit
     axes.grid(axis="y", color=GRID, linewidth=0.5)
     axes.set_axisbelow(True)
 
