@@ -14,8 +14,8 @@ class OneThread:
     """A block that is refused, not waited for, while another thread is inside.
 
     Compiled code leaves the interpreter, so two threads can be inside one object at the same time
-    and would mix up its arrays.  Entering and leaving costs less than a microsecond.  A copy of the object,
-    and an object read from a pickle, has a guard of its own.
+    and would mix up its arrays.  Entering and leaving costs less than a microsecond.  A copy of the
+    object, and an object read from a pickle, has a guard of its own.
 
     >>> guard = OneThread("learner")
     >>> with guard, guard:
