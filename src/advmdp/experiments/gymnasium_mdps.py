@@ -76,7 +76,7 @@ def _environment(id: str, options: dict[str, Any]) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about old versions: a spec names its version
             made = gymnasium.make(id, **options)
-    except (gymnasium.error.Error, TypeError, ValueError) as problem:
+    except (gymnasium.error.Error, ImportError, LookupError, TypeError, ValueError) as problem:
         first = (str(problem).splitlines() or ["it cannot be made"])[0]
         raise InvalidInput(f"{id!r}: {first}", field="id") from None
     check_types(options, _parameters_of(made.unwrapped))

@@ -7,9 +7,11 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from advmdp.errors import AdvMDPError
 from advmdp.experiments.engines import worker_process
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, Engine, EngineOptions
 from advmdp.experiments.engines.results import CompletedRun, OnProgress, RunResult, result_of
@@ -51,16 +53,23 @@ class LocalEngine(Engine):
             initializer=worker_process.initialise,
             initargs=(self.store, self._stop, self._progress),
         )
-        with worker_process.worker_environment():
+        # A worker that dies at once breaks the pool: ``check`` and ``poll`` find out.
+        with worker_process.worker_environment(), suppress(BrokenProcessPool):
             for _ in range(self.workers):
                 self._pool.submit(worker_process.warm_up)
 
     def check(self, specs: Sequence[RunSpec]) -> None:
         """In every worker: each has to load the kernels anyway."""
         texts = [spec.to_json() for spec in specs]
-        checks = [self._pool.submit(worker_process.check_specs, texts) for _ in range(self.workers)]
-        for future in checks:
-            future.result()
+        check = worker_process.check_specs
+        try:
+            for future in [self._pool.submit(check, texts) for _ in range(self.workers)]:
+                future.result()
+        except BrokenProcessPool:
+            raise AdvMDPError(
+                "a worker died while it started; is there enough memory? try fewer --workers",
+                field="engine",
+            ) from None
 
     def submit(self, spec: RunSpec) -> None:
         task = (spec.to_json(), self.store, self.options.schedule)

@@ -13,9 +13,11 @@ from advmdp.experiments.specs.rewards import RewardsSpec
 
 INT64_RANGE = 2**63  # the frames of a store keep whole numbers as signed 64-bit integers
 
-WholeNumber = Annotated[int, Field(strict=True)]
+WholeNumber = Annotated[int, Field(lt=INT64_RANGE, strict=True)]
 Count = Annotated[int, Field(ge=0, lt=INT64_RANGE, strict=True)]
-EvaluationPoints = Annotated[int, Field(ge=1, strict=True)] | tuple[WholeNumber, ...]
+EvaluationPoints = (
+    Annotated[int, Field(ge=1, lt=INT64_RANGE, strict=True)] | tuple[WholeNumber, ...]
+)
 """Points of the curves: a number per decade, or a list of episodes."""
 
 
@@ -37,6 +39,8 @@ def parse_document(text: str, parse: Callable[[str], Any], form: str) -> dict[st
         data = parse(text)
     except ValueError as problem:
         raise InvalidInput(f"not valid {form}: {problem}", field="spec") from None
+    except RecursionError:
+        raise InvalidInput(f"the {form} document is nested too deeply", field="spec") from None
     if not isinstance(data, dict):
         raise InvalidInput(f"the {form} document must be a table of keys", field="spec")
     return data
