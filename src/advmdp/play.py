@@ -19,13 +19,8 @@ from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import EvaluationPoint
 from advmdp.evaluation.invariants import InvariantChecker, auditable
 from advmdp.evaluation.run import Recorder, Run, Snapshot, checked_checkpoints, with_current_names
-from advmdp.kernels.accounting.episode import (
-    note_certificate,
-    note_estimates,
-    note_iterate,
-    open_episode,
-)
-from advmdp.kernels.accounting.ledger import World
+from advmdp.kernels.accounting.episode import note_certificate, open_episode
+from advmdp.kernels.accounting.ledger import ITERATE, World
 from advmdp.kernels.model.graph import Graph
 from advmdp.learners.base import (
     Compiled,
@@ -285,15 +280,13 @@ def play_episode(
     """One episode through ``policy()`` and ``update()``; the ledger holds its losses."""
     layout, ledger = recorder.mdp.layout, recorder.ledger
     open_episode(graph, world, checked_policy(layout, learner.policy()), episode, ledger)
-    # q^_t is the learner's own until the update; a learner may stand for another one afterwards
-    state = learner.kernel_state if offers(learner, EstimatesLosses) else None
-    iterate = 0.0 if state is None else note_iterate(graph, state, ledger)
+    estimates = offers(learner, EstimatesLosses)
+    iterate = learner.iterate_loss(ledger.losses) if estimates else 0.0
+    ledger.sums[ITERATE] += iterate
     states, actions = ledger.states - layout.layer_start[:-1], ledger.path % layout.n_actions
     if sees_all_losses(learner):
         learner.update(FullInformation(states, actions, ledger.losses.copy()))
     else:
         learner.update(Trajectory(states, actions, ledger.path_losses.copy()))
-    if state is not None:
-        note_estimates(state, ledger, iterate)
-        if learner.moved:
-            note_certificate(state, ledger)
+    if estimates:
+        learner.account_for_last(ledger, iterate)

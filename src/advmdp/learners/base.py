@@ -8,6 +8,7 @@ protocols below: a built-in learner names them among its base classes, and the p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -118,6 +119,14 @@ class EstimatesLosses(Protocol):
         """Whether the last update moved the iterate."""
         ...
 
+    def iterate_loss(self, losses: Floats) -> float:
+        """<q^_t, losses> of the coming episode, losses over rows."""
+        ...
+
+    def account_for_last(self, ledger: Any, iterate: float) -> None:
+        """Add the estimates and the certificate of the last update to a ledger."""
+        ...
+
 
 @runtime_checkable
 class Auditable(Protocol):
@@ -174,14 +183,15 @@ def offers(learner: Any, protocol: type) -> bool:
     return all(hasattr(learner, name) for name in _members(protocol))
 
 
-def _members(protocol: type) -> set[str]:
-    return {
+@cache
+def _members(protocol: type) -> frozenset[str]:
+    return frozenset(
         name
         for base in protocol.__mro__
         if getattr(base, "_is_protocol", False) and base is not Protocol
         for name in (*vars(base), *vars(base).get("__annotations__", {}))
         if not name.startswith("_")
-    }
+    )
 
 
 def sees_all_losses(learner: Any) -> bool:

@@ -123,7 +123,7 @@ class Doubling(Saveable):
 
     def __getattr__(self, name: str) -> Any:
         """What the accounting of ``play`` looks at, if the learner has it."""
-        if name in ("kernel_state", "moved", "mean_width"):
+        if name in ("kernel_state", "moved", "iterate_loss", "account_for_last", "mean_width"):
             return getattr(self._learner, name)
         raise AttributeError(f"Doubling has no {name!r}; see the current learner, .learner")
 

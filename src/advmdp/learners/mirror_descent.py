@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.kernels.accounting.ledger import ESTIMATED, PROJECTIONS, Ledger
 from advmdp.kernels.learners import interface
 from advmdp.kernels.learners.mirror_descent import (
+    FULL,
     UPPER,
     IssuedEpisode,
     MirrorState,
@@ -19,11 +21,12 @@ from advmdp.kernels.learners.mirror_descent import (
     VisitedPairs,
     begin_issued_update,
 )
+from advmdp.kernels.model.flow import expected_loss
 from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.model.visits import EPISODES, EPOCH, MOVES
 from advmdp.kernels.sets.confidence import adopt_counts
 from advmdp.kernels.sets.interface import learns_from_counts, mean_width
-from advmdp.kernels.steps.interface import RESIDUAL, certificate_of, solve_step
+from advmdp.kernels.steps.interface import RESIDUAL, VALUE, certificate_of, solve_step
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import (
     Auditable,
@@ -217,6 +220,34 @@ class MirrorDescent(
     def moved(self) -> bool:
         """Whether the last update moved the iterate: not without a loss and a new epoch."""
         return bool(self._state.visits.clock[MOVES])
+
+    def iterate_loss(self, losses: Floats) -> float:
+        """<q^_t, losses> of the coming episode, losses over rows."""
+        measure = self._state.step.measure
+        return float(expected_loss(self._graph, measure.policy, measure.mass, losses))
+
+    def account_for_last(self, ledger: Ledger, iterate: float) -> None:
+        """``add_estimates`` and ``add_certificate`` of the kernels for the protocol loop.
+
+        In Python, on the few numbers that it takes: handing the whole state to a kernel costs more
+        than the update.  The sums have the same order, so both loops give the same bits.
+        """
+        visited, total = self._state.visited, ledger.estimated
+        if self._state.settings.estimator == FULL:
+            total += ledger.losses
+            ledger.sums[ESTIMATED] += iterate
+        else:
+            inner = float(ledger.sums[ESTIMATED])
+            path, estimates = ledger.path.tolist(), visited.estimate.tolist()
+            for row, estimate, q in zip(path, estimates, visited.occupancy.tolist(), strict=True):
+                total[row] += estimate
+                inner += q * estimate
+            ledger.sums[ESTIMATED] = inner
+        if self.moved:
+            certificate = certificate_of(self._state.step)
+            ledger.counts[:PROJECTIONS] += certificate.counts
+            ledger.counts[PROJECTIONS] += 1
+            np.maximum(ledger.worst, certificate.figures[:VALUE], out=ledger.worst)
 
     def compiled_loop(self) -> CompiledLoop:
         """For ``play``: whole episodes without leaving compiled code."""

@@ -103,6 +103,7 @@ class _ObservedLearner:
     def __init__(self, learner: MirrorDescent, observer: LemmaObserver) -> None:
         self.learner, self.observer = learner, observer
         self.layout, self.n_episodes = learner.layout, learner.n_episodes
+        self.iterate_loss, self.account_for_last = learner.iterate_loss, learner.account_for_last
 
     @property
     def episodes(self) -> int:
