@@ -83,8 +83,6 @@ class Layout:
         self.declared_sizes = checked_sizes(layer_sizes)
         self.n_actions = whole_number(n_actions, "n_actions", most=MAX_ENTRIES)
         self.n_layers = len(self.declared_sizes) - 1
-        if successors is None:
-            refuse_too_many(sum(n * self.n_actions * m for n, m in pairwise(self.declared_sizes)))
         self.is_dense = successors is None
         refuse_too_large(self.declared_sizes, self.n_actions, is_dense=self.is_dense)
         if successors is None:

@@ -64,15 +64,15 @@ def test_a_run_that_another_sweep_finishes_is_found(
 ) -> None:
     store, heard = Store(tmp_path / "store", create=True), Heard()
     first, second = one_run(), one_run(replicate=1)
-    original = Store.claim
+    original = Store.lock
 
     def late(self: Store, identity: Any) -> Any:
         if identity.run == second.id:
-            monkeypatch.setattr(Store, "claim", original)
+            monkeypatch.setattr(Store, "lock", original)
             play_here(Store(tmp_path / "store"), [second])
         return original(self, identity)
 
-    monkeypatch.setattr(Store, "claim", late)
+    monkeypatch.setattr(Store, "lock", late)
     summary = run_all([first, second], store, InlineEngine(store.path), heard)
     assert (summary.n_found, summary.n_played, summary.complete) == (1, 1, True)
     assert heard.events == [("found", second.id)]

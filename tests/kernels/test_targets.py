@@ -120,7 +120,15 @@ def test_an_edit_of_any_kernel_file_renews_every_cache(tmp_path: Path) -> None:
 
 def test_kernels_keep_to_the_rules() -> None:
     """No allocation and no NumPy function: only casts may be called from ``np``."""
-    allowed = {"np.int64", "np.uint32", "np.uint8", "np.float64", "np.int32", "np.integer"}
+    allowed = {
+        "np.int64",
+        "np.uint32",
+        "np.uint8",
+        "np.float64",
+        "np.int32",
+        "np.integer",
+        "np.bool_",
+    }
     for path in sorted((PACKAGE / "kernels").rglob("*.py")):
         text = path.read_text()
         used = {"np." + word.split("np.")[1] for word in _words(text) if word.startswith("np.")}

@@ -147,7 +147,7 @@ class SlidingWindowUCRL2(UCRL2):
         transition_scale: float = 1.0,
     ) -> None:
         self.window = whole_number(window, "window")
-        if self.window * layout.n_layers > MOST_KEPT:
+        if self.window * checked_layout(layout).n_layers > MOST_KEPT:
             raise InvalidInput(f"{window} episodes are too many to keep; use fewer", field="window")
         super().__init__(layout, delta, loss_scale, transition_scale)
 

@@ -111,8 +111,8 @@ class LayeredMDP:
 
 def _as_numbers(marks: Any) -> Any:
     """A pair table of truth values with 0 and 1 in their place; other tables as they are."""
-    if isinstance(marks, np.ndarray) and marks.dtype == np.bool_:
-        return marks.astype(np.float64)
+    if isinstance(marks, np.ndarray):
+        return marks.astype(np.float64) if marks.dtype == np.bool_ else marks
     if not is_sequence(marks):
         return marks
     layers = [any_array(layer, f"rows: layer {k}") for k, layer in enumerate(marks)]
