@@ -1,8 +1,8 @@
 """``python -m tests.warm_up``: compile what the tests use, every program once.
 
 Two test processes that start with an empty cache would compile the same programs at the same time.
-Here the programs are dealt out to the cores of the machine, the longest first; the tests then load
-them from the cache.  Nothing depends on it but time.
+Here the programs are dealt out to the cores of the machine, the longest first and those with most
+in common one after the other; the tests then load them from the cache.  Nothing depends on it but time.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def observed_run(name: str, wide: bool) -> None:
 def tasks() -> list[Task]:
     heavy = (compiled_loop, protocol_loop, projection, single_steps)
     found: list[Task] = [
-        (run, name, wide) for run in heavy for name in BY_SET for wide in (False, True)
+        (run, name, wide) for run in heavy for wide in (False, True) for name in BY_SET
     ]
     found += [(observed_run, name, False) for name in BY_SET[:2]]
     found += [(safe_path, name, False) for name in BY_SET[:2]]
