@@ -2,7 +2,8 @@
 
 Two test processes that start with an empty cache would compile the same programs at the same time.
 Here the programs are dealt out to the cores of the machine, the longest first and those with most
-in common one after the other; the tests then load them from the cache.  Nothing depends on it but time.
+in common one after the other; the tests then load them from the cache.  Nothing depends on it but
+time.
 """
 
 from __future__ import annotations

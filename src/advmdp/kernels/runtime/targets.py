@@ -15,6 +15,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -106,10 +107,14 @@ def _linked(function: Any, *, inline: bool) -> Any:
     )(function)
     if hasattr(compiled, "_cache"):
         _stamp_cache(compiled._cache, "linked-")
+        # It has no machine code.  A call from Python must not find it, and gets some made.
+        compiled._insert = lambda *overload: None
+        compiled._compile_for_args = lambda *arguments: machine_code(_alone(function), *arguments)
     return compiled
 
 
-def compile_alone(function: F) -> F:
+@cache
+def _alone(function: Callable[..., Any]) -> Callable[..., Any]:
     """A leaf as a function that Python can call; compiled anew in every process."""
     from numba import njit
 
