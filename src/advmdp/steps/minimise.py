@@ -143,7 +143,7 @@ def _fixed_transition(transitions: Any) -> tuple[Layout, Floats]:
 def _pair_costs(layout: Layout, cost: Any, chance: Floats) -> Floats:
     """Costs over rows; of a triple table those expected under the transition."""
     depth, inner = 0, cost
-    while is_sequence(inner) and len(inner) > 0:
+    while depth < 4 and is_sequence(inner) and len(inner) > 0:
         depth, inner = depth + 1, inner[0]
     is_flat = depth == 1 and len(cost) == layout.n_entries != layout.n_rows
     if depth < 4 and not is_flat:

@@ -23,10 +23,10 @@ def _checked_weight(value: Any, name: str, *, zero_allowed: bool = False) -> flo
 
 
 def _refuse_triples(on: Any) -> None:
-    if on == "triples" and isinstance(on, str):
-        raise InvalidInput('regularisers on triples are not implemented; use "pairs"', field="on")
-    if not isinstance(on, str) or on != "pairs":
+    if not isinstance(on, str) or on not in ("pairs", "triples"):
         raise InvalidInput(f'{shown(on)} is not "pairs"', field="on")
+    if on == "triples":
+        raise InvalidInput('regularisers on triples are not implemented; use "pairs"', field="on")
 
 
 @dataclass(frozen=True)

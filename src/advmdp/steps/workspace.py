@@ -60,7 +60,7 @@ def new_solver(layout: Layout) -> Solver:
     return Solver(
         dual=dual,
         vectors=Vectors(*(np.zeros(states) for _ in Vectors._fields)),
-        blocks=_new_blocks(layout, is_wide(layout)),
+        blocks=_new_blocks(layout),
         certificate=_new_certificate(),
         wide=is_wide(layout),
     )
@@ -112,7 +112,9 @@ def new_fixed_dual(layout: Layout) -> FixedDual:
         for name in FixedDual._fields
         if name not in ("blocks", "certificate")
     }
-    return FixedDual(**vectors, blocks=_new_blocks(layout, None), certificate=_new_certificate())
+    return FixedDual(
+        **vectors, blocks=_new_blocks_of_one_thread(layout), certificate=_new_certificate()
+    )
 
 
 def new_fixed_measure(layout: Layout, chance: Floats) -> FixedMeasure:
@@ -145,12 +147,12 @@ def _new_certificate() -> Certificate:
     return Certificate(np.zeros(4, dtype=np.int64), np.zeros(3))
 
 
-def _new_blocks(layout: Layout, wide: bool | None) -> Blocks:
+def _new_blocks(layout: Layout) -> Blocks:
     """D[1], C[1], D[2], ...: all pairs of states of a layer, then those with the next layer."""
     firsts, last = layout.layer_start.tolist(), layout.n_layers - 1
     diagonal_at, coupling_at = np.zeros((2, layout.n_layers), dtype=np.uint32)
     pairs: list[tuple[int, int]] = []
-    for k in range(1, layout.n_layers) if not wide else ():
+    for k in range(1, layout.n_layers) if not is_wide(layout) else ():
         here, there = range(firsts[k], firsts[k + 1]), range(firsts[k + 1], firsts[k + 2])
         diagonal_at[k] = len(pairs)
         pairs += product(here, here)
@@ -159,6 +161,20 @@ def _new_blocks(layout: Layout, wide: bool | None) -> Blocks:
     slots = np.array(pairs, dtype=np.uint32).reshape(-1, 2).T.copy()
     scratch = np.zeros((2, layout.n_states))
     return Blocks(np.zeros(len(pairs)), diagonal_at, coupling_at, *slots, *scratch)
+
+
+def _new_blocks_of_one_thread(layout: Layout) -> Blocks:
+    """The same storage for layers of any width, without the tables that several threads need."""
+    sizes, last = layout.layer_sizes, layout.n_layers - 1
+    diagonal_at, coupling_at = np.zeros((2, layout.n_layers), dtype=np.uint32)
+    end = 0
+    for k in range(1, layout.n_layers):
+        diagonal_at[k] = end
+        coupling_at[k] = end + sizes[k] ** 2
+        end += sizes[k] * (sizes[k] + (sizes[k + 1] if k < last else 0))
+    slots = np.zeros((2, 0), dtype=np.uint32)
+    scratch = np.zeros((2, layout.n_states))
+    return Blocks(np.zeros(end), diagonal_at, coupling_at, *slots, *scratch)
 
 
 def new_measure(layout: Layout) -> Measure:
