@@ -48,6 +48,7 @@ MAY_PASS: dict[str, set[str]] = {
     "path": {"text", "digit"},
     "maybe path": {"none", "text", "digit"},
     "maybe list": {"none"},
+    "maybe empty list": {"none", "list"},
     "numbers": {"list", "nan", "inf", "minus one", "array"},
 }
 
@@ -206,7 +207,7 @@ DOORS: dict[str, Door] = {
             "cost": ("table", PAIRS),
             "transitions": ("object", am.KnownTransition(LAYOUT, TRANSITIONS)),
             "regulariser": ("object", am.Tsallis(1.0)),
-            "constraints": ("maybe object", None),
+            "constraints": ("maybe empty list", [(PAIRS, 2.0)]),
         },
     ),
     "Entropy": (regularised(am.Entropy), {"eta": ("real", 0.5), **ON_PAIRS}),

@@ -6,6 +6,7 @@ the package shifts them and factors blocks; ``leader_conic`` hands the primal to
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import cvxpy as cp
@@ -98,14 +99,26 @@ def _maximise(matrix: Array, c: Array, w: float, b: Array, v: Array) -> Array:
     return m
 
 
-def leader_conic(cost: Table, chance: Table, w: float, barrier: Table, entropy: float) -> float:
-    """min <q, cost> - w sum sqrt(q) - sum barrier ln q + entropy sum (q ln q - q), by Clarabel."""
+def leader_conic(
+    cost: Table,
+    chance: Table,
+    w: float,
+    barrier: Table,
+    entropy: float,
+    limited: Sequence[tuple[Table, float]] = (),
+) -> float:
+    """min <q, cost> - w sum sqrt(q) - sum barrier ln q + entropy sum (q ln q - q), by Clarabel.
+
+    ``limited`` holds pairs (g, limit) with <g, q> <= limit.
+    """
+    spent = [0.0 for _ in limited]
     alive = reached(chance)
     objective, constraints, inflow = 0, [], np.ones(1)
     for k, layer in enumerate(cost):
         q = cp.Variable(layer.shape, nonneg=True)
         constraints.append(cp.sum(q, axis=1) == inflow)
         objective += cp.sum(cp.multiply(q, layer))
+        spent = [s + cp.sum(cp.multiply(q, g[k])) for s, (g, _) in zip(spent, limited, strict=True)]
         for x in np.flatnonzero(alive[k]):
             if w > 0.0:
                 objective -= w * cp.sum(cp.sqrt(q[x]))
@@ -115,6 +128,7 @@ def leader_conic(cost: Table, chance: Table, w: float, barrier: Table, entropy: 
                 objective -= entropy * (cp.sum(cp.entr(q[x])) + cp.sum(q[x]))
         flat = chance[k].reshape(-1, chance[k].shape[2])
         inflow = flat.T @ cp.reshape(q, (q.size,), order="C")
+    constraints += [s <= limit for s, (_, limit) in zip(spent, limited, strict=True)]
     problem = cp.Problem(cp.Minimize(objective), constraints)
     _solve_tightly(problem)
     return float(problem.value)

@@ -16,7 +16,7 @@ from advmdp.kernels.ftrl.minimum import minimise_costs
 from advmdp.steps.workspace import new_fixed_dual, new_fixed_measure
 from tests.reference.instances import modest, random_kernel
 from tests.reference.plain_ftrl import leader, leader_conic
-from tests.reference.tables import Table, greatest_difference, pair_sums
+from tests.reference.tables import Table, greatest_difference, inner, pair_sums
 
 REGULARISERS: dict[str, tuple[Any, float, float, float]] = {
     # how it is stated, and w, b and the weight of the entropy
@@ -179,14 +179,70 @@ def test_the_safe_path_finds_the_same(name: str) -> None:
     assert np.allclose(*found, rtol=0, atol=1e-9)
 
 
+# ---------------------------------------------------------------------- constraints
+
+
+@every_regulariser
+@pytest.mark.parametrize("tight", [0.25, 0.02])
+def test_constraints_are_met_as_a_conic_solver_meets_them(name: str, tight: float) -> None:
+    regulariser, w, b, entropy = REGULARISERS[name]
+    (layout, chance), cost = instance(4, (1, 3, 4, 1), 3, 1.0)
+    rng = np.random.default_rng(4)
+    known = am.KnownTransition(layout, chance)
+    tables = [[rng.random(c.shape) for c in cost] for _ in range(3)]
+    free = pair_sums(am.minimise(cost, known, regulariser).occupancy)
+    spent = [inner(free, g) for g in tables]
+    least = [layout_minimum(layout, chance, g) for g in tables]
+    # two that bind, somewhere between what is free and what is possible, and one that does not
+    limits = [least[i] + (0.4 + tight) * (spent[i] - least[i]) for i in (0, 1)] + [spent[2] + 1.0]
+    constraints = list(zip(tables, limits, strict=True))
+    result = am.minimise(cost, known, regulariser, constraints)
+    q = pair_sums(result.occupancy)
+    for table, limit in constraints:
+        assert inner(q, table) <= limit + 1e-8
+    weights = [np.full(c.shape, b) for c in cost]
+    expected = leader_conic(cost, chance, w, weights, entropy, constraints)
+    assert abs(result.value - expected) <= 1e-5 * (1.0 + abs(expected))
+    assert result.multipliers[2] == 0.0
+    assert max(result.multipliers[:2]) > 0.0
+    assert min(result.multipliers) >= 0.0
+    assert result.gap <= 1e-8 * (1.0 + abs(result.value))
+
+
+def layout_minimum(layout: am.Layout, chance: Table, table: Table) -> float:
+    """The least <q, table> over all policies, by backward induction."""
+    value = np.zeros(1)
+    for p, g in zip(reversed(chance), reversed(table), strict=True):
+        value = (g + p @ value).min(axis=1)
+    return float(value[0])
+
+
+def test_multipliers_are_prices() -> None:
+    """The derivative of the minimum in the limit is minus the multiplier."""
+    (layout, chance), cost = instance(3, (1, 3, 2, 1), 2, 1.0)
+    known, table = am.KnownTransition(layout, chance), [np.arange(2.0) + 0 * c for c in cost]
+    values = [
+        am.minimise(cost, known, am.Tsallis(1.0), [(table, limit)]) for limit in (0.8, 0.8001)
+    ]
+    slope = (values[1].value - values[0].value) / 1e-4
+    assert slope == pytest.approx(-values[0].multipliers[0], rel=1e-3)
+
+
+def test_constraints_that_cannot_be_met_are_not_certified() -> None:
+    (layout, chance), cost = instance(3, (1, 3, 2, 1), 2, 1.0)
+    known, table = am.KnownTransition(layout, chance), [0 * c + 1.0 for c in cost]
+    with pytest.raises(am.UncertifiedStep, match="some policy meets"):
+        am.minimise(cost, known, am.Tsallis(1.0), [(table, 2.5)])  # every policy spends 3
+    for wrong in ([(table,)], [table], [([table[0]], 1.0)]):
+        with pytest.raises(am.InvalidInput, match="constraints"):
+            am.minimise(cost, known, am.Tsallis(1.0), wrong)
+
+
 def test_what_is_not_implemented_is_refused_with_its_reason() -> None:
     (layout, chance), cost = instance(0, (1, 2, 1), 2, 1.0)
-    known = am.KnownTransition(layout, chance)
     with pytest.raises(am.InvalidInput, match="kinks"):
         am.minimise(cost, am.AnyTransition(layout), am.Tsallis(1.0))  # type: ignore[arg-type]
     with pytest.raises(am.InvalidInput, match="triples are not implemented"):
         am.LogBarrier(1.0, on="triples")
-    with pytest.raises(am.InvalidInput, match="constraints: not implemented"):
-        am.minimise(cost, known, am.Tsallis(1.0), [(cost, 1.0)])  # type: ignore[arg-type]
     with pytest.raises(am.InvalidInput, match="sum to 1 or less"):
         am.PartialTransition(layout, [2.0 * p for p in chance])

@@ -15,14 +15,15 @@ import numpy as np
 
 from advmdp.argument_checks import instance, is_sequence
 from advmdp.errors import InvalidInput, UncertifiedStep
-from advmdp.kernels.ftrl.fixed_measure import FixedMeasure
 from advmdp.kernels.ftrl.minimum import minimise_costs
 from advmdp.kernels.ftrl.regulariser import ENTROPY, Regulariser
+from advmdp.kernels.ftrl.response import mass_response
 from advmdp.kernels.model.measure import join
-from advmdp.kernels.steps.interface import ITERATIONS
+from advmdp.kernels.steps.interface import ITERATIONS, RESIDUAL
 from advmdp.layout import Floats, Layout, Table
 from advmdp.number_checks import shown
 from advmdp.steps.confidence import SUM_TOLERANCE, ConfidenceSet, KnownTransition
+from advmdp.steps.constraints import Inner, checked_constraints, find_multipliers
 from advmdp.steps.regularisers import AnyRegulariser, checked_regulariser
 from advmdp.steps.workspace import new_fixed_dual, new_fixed_measure
 
@@ -65,14 +66,17 @@ class Minimum(NamedTuple):
     flow_residual: float
     """Largest |inflow - outflow| of the dual solution, before the exact finish."""
     iterations: int
+    """Newton steps, over all multipliers that were tried."""
     converged: bool
+    multipliers: tuple[float, ...] = ()
+    """Of the constraints; zero where one is slack."""
 
 
 def minimise(
     cost: Any,
     transitions: KnownTransition | PartialTransition,
     regulariser: AnyRegulariser,
-    constraints: None = None,
+    constraints: Any = None,
 ) -> Minimum:
     """The minimum of <q, cost> + R(q) over the occupancy measures of a known transition.
 
@@ -85,7 +89,7 @@ def minimise(
     regulariser
         ``Entropy``, ``Tsallis`` or ``LogBarrier``, on pairs.
     constraints
-        Not implemented; leave them out.
+        A list of (pair table g, limit): <g, q> <= limit.  The answer keeps to them up to 1e-9.
 
     Confidence sets are refused: for a set of transitions and a regulariser on pairs the dual has
     kinks at the optimum, where Newton's method has no certificate.  States that the transition does
@@ -102,24 +106,54 @@ def minimise(
     """
     layout, chance = _fixed_transition(transitions)
     record = checked_regulariser(regulariser).record(layout)
-    if constraints is not None:
-        raise InvalidInput("not implemented; leave them out", field="constraints")
-    costs = _pair_costs(layout, cost, chance)
-    graph, measure, dual = layout.graph(), new_fixed_measure(layout, chance), new_fixed_dual(layout)
-    certified = any(
-        minimise_costs(graph, costs, measure, record, dual, in_logs) for in_logs in (None, True)
-    )
-    residual, gap, _ = dual.certificate.figures.tolist()
-    iterations = int(dual.certificate.counts[ITERATIONS])
-    if not certified:
-        raise UncertifiedStep(
-            f"minimise: flow residual {residual:.1e} after {iterations} iterations; "
-            "scale costs and weights to fewer magnitudes"
-        )
+    limited = checked_constraints(layout, constraints)
+    problem = _Problem(layout, chance, _pair_costs(layout, cost, chance), record, limited.tables)
+    multipliers, inner, slack = find_multipliers(limited, problem.minimum)
+    residual, gap, _ = problem.dual.certificate.figures.tolist()
     table = np.zeros(layout.n_entries)
-    join(graph, measure, table)
-    value = _value(measure, costs, record)
-    return Minimum(layout.triples(table), value, gap, residual, iterations, converged=True)
+    join(problem.graph, problem.measure, table)
+    return Minimum(
+        occupancy=layout.triples(table),
+        value=inner.value - float(multipliers @ limited.tables @ inner.occupancy),
+        gap=gap + slack,
+        flow_residual=residual,
+        iterations=problem.iterations,
+        converged=True,
+        multipliers=tuple(multipliers.tolist()),
+    )
+
+
+class _Problem:
+    """The minimum for any multipliers of the constraints, with its work space."""
+
+    def __init__(
+        self, layout: Layout, chance: Floats, costs: Floats, record: Regulariser, tables: Floats
+    ) -> None:
+        self.graph, self.measure = layout.graph(), new_fixed_measure(layout, chance)
+        self.dual, self.iterations = new_fixed_dual(layout), 0
+        self._costs, self._record, self._tables = costs, record, tables
+
+    def minimum(self, multipliers: Floats) -> Inner:
+        """The minimum of <q, cost + multipliers * tables> + R(q)."""
+        costs = self._costs + multipliers @ self._tables
+        work = (self.graph, costs, self.measure, self._record, self.dual)
+        certified = any(minimise_costs(*work, in_logs) for in_logs in (None, True))
+        self.iterations += int(self.dual.certificate.counts[ITERATIONS])
+        if not certified:
+            residual = self.dual.certificate.figures[RESIDUAL]
+            raise UncertifiedStep(
+                f"minimise: flow residual {residual:.1e} after {self.iterations} iterations; "
+                "scale costs and weights to fewer magnitudes"
+            )
+        q = np.repeat(self.measure.mass[:-1], self.graph.n_actions) * self.measure.policy
+        return Inner(_value(q, self.measure.reached, costs, self._record), q, self._responses)
+
+    def _responses(self) -> Floats:
+        """How q changes with each multiplier, at the last minimum."""
+        found = np.zeros_like(self._tables)
+        for table, change in zip(self._tables, found, strict=True):
+            mass_response(self.graph, self.measure, self.dual, table, change)
+        return found
 
 
 def _fixed_transition(transitions: Any) -> tuple[Layout, Floats]:
@@ -151,11 +185,10 @@ def _pair_costs(layout: Layout, cost: Any, chance: Floats) -> Floats:
     return np.add.reduceat(layout.flat_triples(cost, "cost") * chance, layout.row_start[:-1])
 
 
-def _value(measure: FixedMeasure, costs: Floats, record: Regulariser) -> float:
+def _value(q: Floats, reached: Any, costs: Floats, record: Regulariser) -> float:
     """<q, C> + R(q) over the states that take part."""
-    n_actions = len(costs) // (len(measure.mass) - 1)
-    takes_part = np.repeat(measure.reached[:-1] != 0, n_actions)
-    q = (np.repeat(measure.mass[:-1], n_actions) * measure.policy)[takes_part]
+    takes_part = np.repeat(reached[:-1] != 0, len(q) // (len(reached) - 1))
+    q = q[takes_part]
     logs = np.log(np.where(q > 0.0, q, 1.0))
     if record.kind == ENTROPY:
         regular = record.weight * (q * logs - q)
