@@ -23,6 +23,7 @@ from tests.reference.contract import made
 NARROW = am.families.random_mdp((1, 3, 2, 1), 2, seed=0)
 WIDE = am.families.random_mdp((1, 14, 3, 1), 2, seed=0)
 BY_SET = ("uob-reps", "uob-reps-l1", "o-reps")  # a box, a ball, a known transition
+NARROW_ONLY = ("uob-ftrl",)  # one program for all of its family, and for all widths
 OTHERS = (
     *("fpop", "ucrl2", "ucbvi-bf", "q-learning-b", "mdp-e", "ngs-2010", "fpl", "exp3-ix"),
     "uniform",
@@ -75,8 +76,9 @@ def tasks() -> list[Task]:
     found: list[Task] = [
         (run, name, wide) for run in heavy for wide in (False, True) for name in BY_SET
     ]
+    found += [(run, name, False) for run in (*heavy[:2], single_steps) for name in NARROW_ONLY]
     found += [(observed_run, name, False) for name in BY_SET[:2]]
-    found += [(safe_path, name, False) for name in BY_SET[:2]]
+    found += [(safe_path, name, False) for name in (*BY_SET[:2], *NARROW_ONLY)]
     return found + [(run, name, False) for name in OTHERS for run in heavy[:2]]
 
 

@@ -29,6 +29,7 @@ from advmdp.learners.doubling import Doubling
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.fpop import FPL, FPOP
+from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
 from advmdp.learners.loading import load
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.ngs2010 import NGS2010
@@ -40,14 +41,17 @@ from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
 from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
 from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
+from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
 from advmdp.service import Service, Ticket
 from advmdp.start_view import StartView, start_views
 from advmdp.starts import StartsRun, play_starts
 from advmdp.steps.confidence import AnyTransition, BoxSet, KnownTransition, L1Set
+from advmdp.steps.minimise import Minimum, PartialTransition, minimise
 from advmdp.steps.mirror_descent import Projection, Projector, project
 from advmdp.steps.occupancy import occupancy_measure, policy_of, transition_of
+from advmdp.steps.regularisers import Entropy, LogBarrier, Tsallis
 from advmdp.steps.upper_occupancy import upper_occupancy
 from advmdp.world import families, losses
 from advmdp.world.mdp import LayeredMDP
@@ -67,6 +71,7 @@ __all__ = [
     "UCBVICH",
     "UCOREPS",
     "UCRL2",
+    "UOBFTRL",
     "UOBREPS",
     "UOBREPSL1",
     "AdvMDPError",
@@ -75,6 +80,7 @@ __all__ = [
     "BoxSet",
     "DamagedFile",
     "Doubling",
+    "Entropy",
     "Exp3IX",
     "FlooredBanditUCOREPS",
     "FullInformation",
@@ -84,8 +90,13 @@ __all__ = [
     "LayeredMDP",
     "Layout",
     "Learner",
+    "LogBarrier",
+    "LogBarrierFTRL",
+    "Minimum",
     "MissingExtra",
     "OREPSBandit",
+    "OptimisticFTRL",
+    "PartialTransition",
     "PerStart",
     "Progress",
     "Projection",
@@ -103,6 +114,8 @@ __all__ = [
     "StorageFailure",
     "Ticket",
     "Trajectory",
+    "Tsallis",
+    "TsallisFTRL",
     "UCOREPSBox",
     "UOBREPSL1Printed",
     "UncertifiedStep",
@@ -111,6 +124,7 @@ __all__ = [
     "gym",
     "load",
     "losses",
+    "minimise",
     "occupancy_measure",
     "play",
     "play_starts",
