@@ -57,6 +57,7 @@ _KIND_OF_PARAMETER = {
     "n_episodes": ("whole", 50),
     "phase": ("whole", 2),
     "window": ("whole", 5),
+    "hint_window": ("whole", 5),
     "fresh": ("flag", False),
     "seed": ("seed", 0),
     "eta": ("maybe real", 0.1),
@@ -164,6 +165,15 @@ DOORS: dict[str, Door] = {
             "eta": ("maybe real", 0.1),
         },
     ),
+    "PerContext": (
+        am.PerContext,
+        {
+            "make": ("object", am.planners.WindowPlanner),
+            **ON_LAYOUT,
+            "n_contexts": ("whole", 3),
+            "window": ("whole", 4),
+        },
+    ),
     "PerStart": (
         am.PerStart,
         {**ON_LAYOUT, "make": ("function", lambda view: am.UOBREPS(view.layout, 10))},
@@ -192,6 +202,10 @@ DOORS: dict[str, Door] = {
     ),
     "policy_of": (am.policy_of, {**STEP, **ON_LAYOUT}),
     "transition_of": (am.transition_of, {**STEP, **ON_LAYOUT}),
+    "best_fixed_policy": (
+        am.best_fixed_policy,
+        {"mdp": ("object", MDP), "total_loss": ("table", PAIRS)},
+    ),
     "start_views": (am.start_views, ON_LAYOUT),
     "time_expand": (
         am.time_expand,
@@ -226,6 +240,7 @@ DOORS: dict[str, Door] = {
             "progress": ("maybe function", None),
             "resume": ("maybe object", None),
             "keep": ("maybe function", None),
+            "contexts": ("maybe list", None),
         },
     ),
     "play_starts": (
@@ -272,7 +287,10 @@ DOORS: dict[str, Door] = {
         },
     ),
     "losses.Replayed": loss_door(
-        am.losses.Replayed, tables=("table", [PAIRS]), repeat=("flag", True)
+        am.losses.Replayed,
+        tables=("table", [PAIRS]),
+        repeat=("flag", True),
+        any_losses=("flag", False),
     ),
     "losses.Adaptive": loss_door(
         am.losses.Adaptive,

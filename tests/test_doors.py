@@ -50,7 +50,7 @@ WRONG: dict[str, Any] = {
     "class": Whatever,
 }
 RECORDS = {
-    *("Progress", "Projection", "RewardCurves", "Run", "StartView", "StartsRun", "Learner"),
+    *("Comparator", "Progress", "Projection", "RewardCurves", "Run", "StartView", "StartsRun", "Learner"),
     *("losses.History", "losses.LossProcess", "losses.LossStream", "losses.PlayedEpisode"),
     *("gym.EnvironmentRun", "gym.Tabular", "gym.Unrolled"),
 }

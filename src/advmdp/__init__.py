@@ -15,9 +15,13 @@ from advmdp.errors import (
     StorageFailure,
     UncertifiedStep,
 )
+from advmdp.evaluation.comparator import Comparator, best_fixed_policy
 from advmdp.evaluation.rewards import RewardCurves, Rewards
 from advmdp.evaluation.run import Run
 from advmdp.layout import Layout
+from advmdp.learners import planners
+from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
+from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.bandit_uc_o_reps import (
     BanditUCOREPS,
     FlooredBanditUCOREPS,
@@ -69,12 +73,15 @@ __all__ = [
     "UCRL2",
     "UOBREPS",
     "UOBREPSL1",
+    "AdaFTRL",
     "AdvMDPError",
     "AnyTransition",
     "BanditUCOREPS",
     "BoxSet",
+    "Comparator",
     "DamagedFile",
     "Doubling",
+    "EstimatedAdaFTRL",
     "Exp3IX",
     "FlooredBanditUCOREPS",
     "FullInformation",
@@ -86,6 +93,7 @@ __all__ = [
     "Learner",
     "MissingExtra",
     "OREPSBandit",
+    "PerContext",
     "PerStart",
     "Progress",
     "Projection",
@@ -107,11 +115,13 @@ __all__ = [
     "UOBREPSL1Printed",
     "UncertifiedStep",
     "Uniform",
+    "best_fixed_policy",
     "families",
     "gym",
     "load",
     "losses",
     "occupancy_measure",
+    "planners",
     "play",
     "play_starts",
     "policy_of",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
 from advmdp.learners.bandit_uc_o_reps import (
     BanditUCOREPS,
     FlooredBanditUCOREPS,
@@ -16,6 +17,12 @@ from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.ngs2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
+from advmdp.learners.planners.rolling import (
+    ExponentialPlanner,
+    KnownExponentialPlanner,
+    KnownWindowPlanner,
+    WindowPlanner,
+)
 from advmdp.learners.q_learning import QLearningB, QLearningH
 from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
 from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
@@ -59,5 +66,29 @@ LEARNERS: dict[str, Maker] = {
     "mdp-e": Maker(MDPE, "known P, full information, adversarial", knows_transition=True),
     "ngs-2010": Maker(NGS2010, "known P, bandit, reachable states", knows_transition=True),
     "exp3-ix": Maker(Exp3IX, "unknown P, bandit, no guarantee"),
+    "ada-ftrl": Maker(
+        AdaFTRL, "known P, full information, adversarial", knows_transition=True, has_horizon=False
+    ),
+    "ada-ftrl-estimated": Maker(
+        EstimatedAdaFTRL, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "plan-window": Maker(
+        WindowPlanner, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "plan-window-known": Maker(
+        KnownWindowPlanner,
+        "known P, full information, no guarantee",
+        knows_transition=True,
+        has_horizon=False,
+    ),
+    "plan-exponential": Maker(
+        ExponentialPlanner, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "plan-exponential-known": Maker(
+        KnownExponentialPlanner,
+        "known P, full information, no guarantee",
+        knows_transition=True,
+        has_horizon=False,
+    ),
     "uniform": Maker(Uniform, "naive", has_horizon=False),
 }
