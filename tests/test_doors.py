@@ -50,7 +50,16 @@ WRONG: dict[str, Any] = {
     "class": Whatever,
 }
 RECORDS = {
-    *("Comparator", "Progress", "Projection", "RewardCurves", "Run", "StartView", "StartsRun", "Learner"),
+    *(
+        "Comparator",
+        "Progress",
+        "Projection",
+        "RewardCurves",
+        "Run",
+        "StartView",
+        "StartsRun",
+        "Learner",
+    ),
     *("losses.History", "losses.LossProcess", "losses.LossStream", "losses.PlayedEpisode"),
     *("gym.EnvironmentRun", "gym.Tabular", "gym.Unrolled"),
 }
