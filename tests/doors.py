@@ -45,6 +45,7 @@ MAY_PASS: dict[str, set[str]] = {
     "maybe object": {"none"},
     "function": {"function", "class"},
     "maybe function": {"none", "function", "class"},
+    "name": set(),
     "path": {"text", "digit"},
     "maybe path": {"none", "text", "digit"},
     "maybe list": {"none"},
@@ -58,6 +59,8 @@ _KIND_OF_PARAMETER = {
     "phase": ("whole", 2),
     "window": ("whole", 5),
     "hint_window": ("whole", 5),
+    "n_contexts": ("whole", 2),
+    "rule": ("name", "squint"),
     "fresh": ("flag", False),
     "seed": ("seed", 0),
     "eta": ("maybe real", 0.1),
@@ -163,6 +166,16 @@ DOORS: dict[str, Door] = {
             "first": ("maybe whole", 4),
             "delta": ("real", 0.1),
             "eta": ("maybe real", 0.1),
+        },
+    ),
+    "Mixture": (
+        am.Mixture,
+        {
+            **ON_LAYOUT,
+            "experts": ("object", [PAIRS]),
+            "transitions": ("maybe table", TRANSITIONS),
+            "rule": ("name", "adahedge"),
+            "prior": ("real", 0.5),
         },
     ),
     "PerContext": (

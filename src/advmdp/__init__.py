@@ -35,6 +35,8 @@ from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.loading import load
 from advmdp.learners.mdp_e import MDPE
+from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
+from advmdp.learners.mixtures.mixture import Mixture
 from advmdp.learners.ngs2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
 from advmdp.learners.per_start import PerStart
@@ -74,6 +76,7 @@ __all__ = [
     "UOBREPS",
     "UOBREPSL1",
     "AdaFTRL",
+    "AdaMixture",
     "AdvMDPError",
     "AnyTransition",
     "BanditUCOREPS",
@@ -82,6 +85,7 @@ __all__ = [
     "DamagedFile",
     "Doubling",
     "EstimatedAdaFTRL",
+    "EstimatedAdaMixture",
     "Exp3IX",
     "FlooredBanditUCOREPS",
     "FullInformation",
@@ -92,6 +96,7 @@ __all__ = [
     "Layout",
     "Learner",
     "MissingExtra",
+    "Mixture",
     "OREPSBandit",
     "PerContext",
     "PerStart",

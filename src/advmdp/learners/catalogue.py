@@ -15,6 +15,7 @@ from advmdp.learners.bandit_uc_o_reps import (
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.mdp_e import MDPE
+from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
 from advmdp.learners.ngs2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
 from advmdp.learners.planners.rolling import (
@@ -71,6 +72,15 @@ LEARNERS: dict[str, Maker] = {
     ),
     "ada-ftrl-estimated": Maker(
         EstimatedAdaFTRL, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "ada-mixture": Maker(
+        AdaMixture,
+        "known P, full information, adversarial",
+        knows_transition=True,
+        has_horizon=False,
+    ),
+    "ada-mixture-estimated": Maker(
+        EstimatedAdaMixture, "unknown P, full information, no guarantee", has_horizon=False
     ),
     "plan-window": Maker(
         WindowPlanner, "unknown P, full information, no guarantee", has_horizon=False

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.layout import Table
+from advmdp.layout import Floats, Table
 from advmdp.learners.base import AcceptsAnyLosses, CountsEpisodes, Observes
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.feedback import FlatEpisode, check_losses
@@ -33,6 +33,12 @@ class AnyLossLearner(FullInformationLearner, CountsEpisodes, AcceptsAnyLosses, O
     def transition(self) -> Table:
         """The transition that the learner plans with, known or estimated, a triple table."""
         return self.layout.triples(self._state.transition.chance.copy())
+
+    def flat_policy(self) -> Floats:
+        """``policy()`` as a flat vector over pairs, for mixtures of many learners."""
+        with self._one_thread:
+            found: Floats = self._state.policy.copy()
+        return found
 
     def observe(self, losses: Any) -> None:
         """Learn from the losses of an episode that was not played: a pair table."""

@@ -12,13 +12,16 @@ from advmdp.errors import InvalidInput
 from advmdp.layout import Layout, Table
 from advmdp.learners.adaptive.any_losses import AnyLossLearner
 from advmdp.learners.base import (
+    AcceptsAnyLosses,
     Compiled,
     CompiledLoop,
     CountsEpisodes,
     DeclaresFeedback,
     HasLayout,
+    Observes,
     Resumable,
     TakesContexts,
+    offers,
     takes_any_losses,
 )
 from advmdp.learners.compiled import CompiledLearner
@@ -30,7 +33,15 @@ MOST_CONTEXTS = 10_000
 
 
 class PerContext(
-    Saveable, HasLayout, DeclaresFeedback, CountsEpisodes, TakesContexts, Compiled, Resumable
+    Saveable,
+    HasLayout,
+    DeclaresFeedback,
+    CountsEpisodes,
+    AcceptsAnyLosses,
+    Observes,
+    TakesContexts,
+    Compiled,
+    Resumable,
 ):
     """A learner for every context: weekdays and Sundays, seasons, kinds of customers.
 
@@ -139,6 +150,8 @@ class PerContext(
 
     def observe(self, losses: Any) -> None:
         """Learn from the losses of an episode of the context that was not played."""
+        if not offers(self._learner, Observes):
+            raise InvalidInput(f"observe: {type(self._learner).__name__} learns from what it plays")
         self._learner.observe(losses)
         self._episodes += 1
 
