@@ -193,24 +193,42 @@ def test_a_known_transition_counts_nothing_and_an_estimated_one_everything() -> 
     pairs, triples = state["transition.pairs"], state["transition.triples"]
     assert pairs.sum() == 400 * DENSE.layout.n_layers
     sizes = DENSE.layout.row_sizes()
-    expected_rows = (triples + np.repeat(0.5 / sizes, sizes)) / np.repeat(pairs + 0.5, sizes)
-    np.testing.assert_allclose(DENSE.layout.flat_triples(learner.transition), expected_rows)
+    chance = DENSE.layout.flat_triples(learner.transition)
+    imagined = chance * np.repeat(pairs + 0.5, sizes) - triples
+    rows = np.split(imagined, DENSE.layout.row_start[1:-1])
+    np.testing.assert_allclose([row.max() for row in rows], 0.5, atol=1e-9)  # all on one successor
+    np.testing.assert_allclose([np.abs(row).sum() for row in rows], 0.5, atol=1e-9)
     first = DENSE.layout.layer_entries(0)
-    close = np.abs(expected_rows - np.array(DENSE.flat))[first].max()
+    close = np.abs(chance - np.array(DENSE.flat))[first].max()
     assert close < 0.15  # the first pair was visited a hundred times
+
+
+def test_what_was_never_tried_is_imagined_to_go_well() -> None:
+    """One step to a good or a bad state, the better action never seen: it looks best of all."""
+    layout = am.Layout((1, 2, 1), 2)
+    learner = am.EstimatedAdaFTRL(layout)
+    losses = [np.zeros((1, 2)), np.array([[0.0, 0.0], [9.0, 9.0]])]
+    for _ in range(20):
+        learner.update(am.FullInformation([0, 1, 0], [0, 0], losses))  # action 0 led to the bad one
+    assert learner.policy()[0][0, 1] > 0.9
+    np.testing.assert_allclose(learner.transition[0][0], [[1 / 21, 20 / 21], [1.0, 0.0]])
 
 
 def test_shared_rows_count_together_and_known_rows_stay() -> None:
     pooled = am.families.grid(2, 2, horizon=4, pooled=True)
     learner = am.EstimatedAdaFTRL(pooled.layout)
     am.play(pooled, am.losses.Stochastic(losses_of(pooled, 0)), learner, 50)
-    chance, counter = learner.state()["transition.chance"], pooled.layout.counter_row
+    state, counter = learner.state(), pooled.layout.counter_row
+    chance, triples = state["transition.chance"], state["transition.triples"]
     assert counter is not None
     assert (counter != np.arange(len(counter))).any()
     begin, sizes = pooled.layout.row_start, pooled.layout.row_sizes()
     for r, c in enumerate(counter):
-        mine, theirs = (chance[begin[i] : begin[i] + sizes[r]] for i in (r, c))
-        assert np.array_equal(mine, theirs)
+        mine, counted = chance[begin[r] : begin[r + 1]], triples[begin[c] : begin[c] + sizes[r]]
+        imagined = mine * (counted.sum() + 1.0) - counted
+        assert imagined.max() == pytest.approx(1.0)
+        assert np.abs(imagined).sum() == pytest.approx(1.0)
+    assert state["transition.pairs"].sum() == 50 * pooled.layout.n_layers
     knowing = DENSE.with_known_rows(np.arange(DENSE.layout.n_rows) % 2 == 0)
     learner = am.EstimatedAdaFTRL(knowing.layout)
     am.play(knowing, am.losses.Stochastic(losses_of(DENSE, 0)), learner, 50)

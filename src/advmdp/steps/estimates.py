@@ -9,7 +9,7 @@ import numpy as np
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.recent import Recent
 from advmdp.kernels.model.transition import Transition
-from advmdp.layout import Layout
+from advmdp.layout import Floats, Layout
 from advmdp.steps.confidence import KnownTransition
 
 MOST_REMEMBERED = 2**28  # losses in a ring; larger ones are refused before they are allocated
@@ -36,12 +36,6 @@ def _transition(layout: Layout, chance: Any, *, estimated: bool, prior: float) -
     n_rows, n_entries = (layout.n_rows, layout.n_entries) if estimated else (0, 0)
     rows = np.arange(layout.n_rows)
     counter = rows if layout.counter_row is None else layout.counter_row
-    order = np.lexsort((rows, counter))  # rows with the same counter, one after the other
-    ends = np.flatnonzero(np.append(np.diff(counter[order]) != 0, True))
-    following = np.roll(order, -1)
-    following[ends] = order[np.append(0, ends[:-1] + 1)]  # the last leads to the first
-    twin = np.empty_like(rows)
-    twin[order] = following
     known = np.zeros(layout.n_rows, dtype=np.uint8)
     if layout.known is not None:
         known[:] = layout.known[0]
@@ -52,9 +46,20 @@ def _transition(layout: Layout, chance: Any, *, estimated: bool, prior: float) -
         pairs=np.zeros(n_rows, dtype=np.int64),
         triples=np.zeros(n_entries, dtype=np.int64),
         counter=counter.astype(np.uint32),
-        twin=twin.astype(np.uint32),
         known=known,
     )
+
+
+def mean_transition(layout: Layout, transition: Transition) -> Floats:
+    """The estimate that imagines nothing: visits, and ``prior`` more that go everywhere alike."""
+    sizes, begin = layout.row_sizes(), layout.row_start[:-1]
+    counter = transition.counter.astype(np.int64)
+    place = np.arange(layout.n_entries) + np.repeat(begin[counter] - begin, sizes)
+    visits = np.repeat(transition.pairs[counter] + transition.prior, sizes)
+    share = np.repeat(transition.prior / sizes, sizes)
+    known = np.repeat(transition.known == 1, sizes)
+    estimate = (transition.triples[place] + share) / visits
+    return np.where(known, transition.chance, estimate)
 
 
 def nothing_remembered(layout: Layout, n_episodes: int, name: str) -> Recent:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_dot
 from ..model.recent import Recent, remember
-from ..model.transition import Transition, count_path
+from ..model.transition import Transition, count_path, imagine_row
 from ..model.visits import Counts
 from ..runtime.storage import Lasting, Number, Scratch
 from ..runtime.targets import kernel, leaf
@@ -103,6 +103,7 @@ def lead(graph: Graph, state: AdaFTRLState) -> None:
             begin = x * graph.n_actions
             end = begin + graph.n_actions
             for r in range(begin, end):
+                imagine_row(graph, state.transition, r, state.value)
                 cost = state.costs[r] + row_dot(graph, r, state.transition.chance, state.value)
                 state.advantage[r] = cost
             state.value[x] = soft_least(state.advantage, begin, end, eta)

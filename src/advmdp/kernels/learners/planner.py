@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..model.flow import best_response
-from ..model.graph import Floats, Graph
+from ..model.empirical import greedy
+from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_dot
 from ..model.recent import Recent, remember
-from ..model.transition import Transition, count_path
+from ..model.transition import Transition, count_path, imagine_row
 from ..model.visits import Counts
 from ..runtime.storage import Lasting, Number, Scratch
 from ..runtime.targets import kernel
@@ -22,14 +22,24 @@ class PlannerState(NamedTuple):
     forgetting: Number[float]  # g, used where the ring has no rows
     recent: Recent  # its mean is the forecast
     clock: Lasting[Counts]  # (1,) episodes
-    value: Scratch[Floats]  # (S,)
+    costs: Scratch[Floats]  # (R,) Q
+    value: Scratch[Floats]  # (S,) V
 
 
 @kernel
 def plan(graph: Graph, state: PlannerState) -> None:
     """Backward induction on the forecast; without one, the policy stays as it is."""
-    if state.clock[0] > 0:
-        best_response(graph, state.transition.chance, state.recent.mean, state.value, state.policy)
+    if state.clock[0] == 0:
+        return
+    state.value[state.value.shape[0] - 1] = 0.0
+    for back in range(n_layers(graph)):
+        k = n_layers(graph) - 1 - back
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                imagine_row(graph, state.transition, r, state.value)
+                behind = row_dot(graph, r, state.transition.chance, state.value)
+                state.costs[r] = state.recent.mean[r] + behind
+            state.value[x] = greedy(graph, x, state.costs, state.policy)
 
 
 @full_update(PlannerState)

@@ -1,11 +1,13 @@
 """The transition that a planner plans with: the true one, or an estimate from its own visits.
 
-With N visits of a row, M of which led to a successor, and m declared successors,
+With N visits of a row, M of which led to a successor, and V the values of the next layer,
 
-    P^(x' | x, a) = (M + prior / m) / (N + prior),
+    P^(x' | x, a) = (M + prior [x' is the successor of least V]) / (N + prior):
 
-``prior`` visits of every row that lead everywhere alike.  Rows that the layout declares known keep
-their distribution; rows with the same transition (``Layout.shared_rows``) count together.
+``prior`` imagined visits of every row that went as well as possible.  What was never tried looks
+good until it is; without that a planner may never try, and never know.  Rows that the layout
+declares known keep their distribution; rows with the same transition (``Layout.shared_rows``)
+count together.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from typing import NamedTuple
 
 from ..runtime.indices import int64
 from ..runtime.storage import Choice, Common, Lasting, Number
-from ..runtime.targets import kernel
-from .graph import Floats, Graph, Index, position_of, row_begin, row_size
+from ..runtime.targets import kernel, leaf
+from .graph import Floats, Graph, Index, position_of, row_begin, row_size, successor_of
 from .row_status import Marks
 from .visits import Counts
 
@@ -29,13 +31,12 @@ class Transition(NamedTuple):
     pairs: Lasting[Counts]  # (R,) N at the row that counts for others; empty when P is known
     triples: Lasting[Counts]  # (E,) M, likewise
     counter: Common[Index]  # (R,) the row that counts for each
-    twin: Common[Index]  # (R,) the next row with the same counter, round and round
     known: Common[Marks]  # (R,) whether a row is known
 
 
 @kernel
 def count_path(graph: Graph, transition: Transition, states: Counts, path: Counts) -> None:
-    """Count one trajectory and renew the estimate of the rows that it went through."""
+    """Count one trajectory."""
     if not transition.estimated:
         return
     for k in range(path.shape[0]):
@@ -43,24 +44,20 @@ def count_path(graph: Graph, transition: Transition, states: Counts, path: Count
         place = row_begin(graph, counter) + position_of(graph, path[k], states[k + 1])
         transition.pairs[counter] += 1
         transition.triples[place] += 1
-    for k in range(path.shape[0]):
-        estimate_rows(graph, transition, path[k])
 
 
-@kernel
-def estimate_rows(graph: Graph, transition: Transition, first: int) -> None:
-    """P^ of a row and of all rows that share its counter."""
-    counter = int64(transition.counter[first])
+@leaf
+def imagine_row(graph: Graph, transition: Transition, r: int, value: Floats) -> None:
+    """P^ of row r, before the values of its layer are asked for."""
+    if not transition.estimated or transition.known[r] == 1:
+        return
+    counter = int64(transition.counter[r])
     cell = row_begin(graph, counter)
-    size = row_size(graph, first)
-    share = transition.prior / size
+    begin = row_begin(graph, r)
     visits = transition.pairs[counter] + transition.prior
-    r = first
-    for _ in range(transition.twin.shape[0]):
-        if transition.known[r] == 0:
-            begin = row_begin(graph, r)
-            for j in range(size):
-                transition.chance[begin + j] = (transition.triples[cell + j] + share) / visits
-        r = int64(transition.twin[r])
-        if r == first:
-            break
+    best = 0
+    for j in range(row_size(graph, r)):
+        transition.chance[begin + j] = transition.triples[cell + j] / visits
+        if value[successor_of(graph, r, j)] < value[successor_of(graph, r, best)]:
+            best = j
+    transition.chance[begin + best] += transition.prior / visits

@@ -144,9 +144,9 @@ class AdaFTRL(_AdaFTRL, CertifiesRegret):
 class EstimatedAdaFTRL(_AdaFTRL):
     """Adversarial losses in any unit, full information, unknown transition; AdaFTRL on P^.
 
-    ``AdaFTRL`` with the estimate (M + prior / m) / (N + prior) in the place of P, for N visits of
-    a pair of which M led to a successor, one of m declared; rows that the layout declares known or
-    shared are used as such.
+    ``AdaFTRL`` with the estimate (M + prior [best successor]) / (N + prior) in the place of P, for
+    N visits of a pair of which M led to a successor: what was never tried is imagined to go well,
+    so that it is tried.  Rows that the layout declares known or shared are used as such.
 
     Parameters
     ----------
@@ -155,19 +155,19 @@ class EstimatedAdaFTRL(_AdaFTRL):
     forgetting, hint_weight, hint_window
         As for ``AdaFTRL``; transitions are never forgotten.
     prior
-        How many visits the uniform distribution counts for.
+        How many imagined visits count.
 
-    Guarantee: none is claimed for the regret.  Without optimism a pair that looks bad may never be
-    tried again; where losses differ enough that all pairs are tried early, it plays like
-    ``AdaFTRL`` soon [M].  Cost of an episode: three passes over the triples.
+    Guarantee: none is claimed for the regret: the imagined visits are fewer than a confidence set
+    would need.  On prices and loads it earns within 2% of ``AdaFTRL`` [M].  Cost of an episode:
+    three passes over the triples.
 
     >>> learner = EstimatedAdaFTRL(Layout(layer_sizes=(1, 2, 1), n_actions=2))
     >>> from advmdp.learners.feedback import FullInformation
     >>> losses = [np.array([[3.0, -1.0]]), np.zeros((2, 2))]
     >>> learner.update(FullInformation(states=[0, 1, 0], actions=[1, 0], losses=losses))
-    >>> learner.policy()[0].round(3), learner.transition[0][0].round(2)
-    (array([[0.059, 0.941]]), array([[0.5 , 0.5 ],
-           [0.25, 0.75]]))
+    >>> learner.policy()[0].round(3), learner.transition[0][0]
+    (array([[0.059, 0.941]]), array([[1. , 0. ],
+           [0.5, 0.5]]))
 
     Reference: as for ``AdaFTRL``; planning on the estimate is certainty equivalence.
     """

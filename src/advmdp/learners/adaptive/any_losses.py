@@ -48,15 +48,17 @@ class AnyLossLearner(FullInformationLearner, CountsEpisodes, AcceptsAnyLosses, O
     def share_counts(self, other: AnyLossLearner) -> None:
         """Count visits together with a learner of the same class from now on.
 
-        Both then plan with one estimate; nothing is shared where the transition is known.  Call
-        ``renew`` before the policy of a learner after others have counted.
+        Nothing is shared where the transition is known.  Call ``renew`` before the policy of a
+        learner after others have counted.
         """
         if type(other) is not type(self) or other.layout != self.layout:
             raise InvalidInput(
                 "share_counts: the other learner has another class or layout; "
                 "counts can be shared between equals only"
             )
-        self._state = self._state._replace(transition=other._state.transition)
+        theirs = other._state.transition
+        shared = self._state.transition._replace(pairs=theirs.pairs, triples=theirs.triples)
+        self._state = self._state._replace(transition=shared)
         self.renew()
 
     def renew(self) -> None:
@@ -68,14 +70,9 @@ class AnyLossLearner(FullInformationLearner, CountsEpisodes, AcceptsAnyLosses, O
         raise NotImplementedError
 
     def _adopt(self, earlier: Any) -> None:
-        """The counts and the estimate of an earlier learner."""
+        """The counts of an earlier learner."""
         mine, theirs = self._state.transition, earlier.transition
-        for array, counted in zip(
-            (mine.chance, mine.pairs, mine.triples),
-            (theirs.chance, theirs.pairs, theirs.triples),
-            strict=True,
-        ):
-            array[...] = counted
+        mine.pairs[...], mine.triples[...] = theirs.pairs, theirs.triples
         self.renew()
 
 

@@ -26,6 +26,7 @@ from advmdp.learners.base import (
 )
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.saveable import Saveable, Saved
+from advmdp.learners.state_checks import LARGEST_CLOCK
 from advmdp.learners.tuning import checked_layout
 from advmdp.number_checks import whole_number
 
@@ -161,6 +162,8 @@ class PerContext(
         """A copy of everything the future depends on, as plain arrays."""
         found: Saved = {"clock": np.array([self._context, self._episodes])}
         for i, learner in enumerate(self.learners):
+            if self._shares:  # as it will be when its context is entered: a state is consistent
+                learner.renew()
             found |= {f"{i}.{name}": array for name, array in learner.state().items()}
         return found
 
@@ -170,7 +173,7 @@ class PerContext(
         if clock.shape != (2,) or clock.dtype.kind != "i":
             raise InvalidInput("restore: no clock of contexts; restore into the same class")
         context, episodes = clock.tolist()
-        if not (0 <= context < self.n_contexts and episodes >= 0):
+        if not (0 <= context < self.n_contexts and 0 <= episodes <= LARGEST_CLOCK):
             raise InvalidInput(f"restore: clock has context {context} after {episodes} episodes")
         parts = [f"{i}." for i in range(self.n_contexts)]
         if any(name != "clock" and not name.startswith(tuple(parts)) for name in saved):
@@ -188,9 +191,9 @@ class PerContext(
         self._context, self._episodes = context, episodes
 
     def _check_shared(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Learners that count together have one estimate."""
+        """Learners that count together have the same counts."""
         for i in range(1, self.n_contexts) if self._shares else ():
-            for name in ("chance", "pairs", "triples"):
+            for name in ("pairs", "triples"):
                 first, other = (saved[f"{j}.transition.{name}"] for j in (0, i))
                 if not np.array_equal(first, other):
                     raise InvalidInput(f"restore: contexts 0 and {i} have other counts ({name})")

@@ -42,12 +42,16 @@ def check_transition(transition: Transition, scope: Scope) -> None:
     scope.require((pairs < 2**53).all(), "pairs", "has too large counts")
     sizes = layout.row_sizes()
     place = np.arange(layout.n_entries) + np.repeat(begin[counter] - begin, sizes)
-    share, visits = transition.prior / sizes, pairs + transition.prior
-    expected = (transition.triples[place] + np.repeat(share, sizes)) / np.repeat(visits, sizes)
+    visits = np.repeat(pairs + transition.prior, sizes)
+    imagined = transition.chance * visits - transition.triples[place]
     known = np.repeat(transition.known == 1, sizes)
-    expected[known] = scope.fresh.chance[known]
-    near = np.abs(transition.chance - expected) <= TOLERANCE
-    scope.require(near.all(), "chance", "does not follow from the counts")
+    near = TOLERANCE * visits
+    proper = (imagined >= -near) & (imagined <= transition.prior + near)
+    scope.require((proper | known).all(), "chance", "does not follow from the counts")
+    same = np.array_equal(transition.chance[known], scope.fresh.chance[known])
+    scope.require(same, "chance", "does not fit the rows that the learner knows")
+    sums = np.add.reduceat(transition.chance, begin)
+    scope.require((np.abs(sums - 1.0) <= TOLERANCE).all(), "chance", "is no distribution")
 
 
 @checks(Recent)

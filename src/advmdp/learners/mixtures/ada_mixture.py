@@ -51,6 +51,7 @@ class AdaMixture(Mixture):
     is at most the bound to the learner with g = 1 plus 2 G of that one.  Cost of an episode: six or
     twelve times that of ``AdaFTRL``, not compiled as a whole.
 
+    >>> import numpy as np
     >>> P = [np.array([[[1.0, 0.0], [0.0, 1.0]]]), np.ones((2, 2, 1))]
     >>> learner = AdaMixture(Layout(layer_sizes=(1, 2, 1), n_actions=2), P)
     >>> for _ in range(3):
@@ -83,11 +84,12 @@ class EstimatedAdaMixture(Mixture):
     rule
         "adahedge", "fixed-share" or "squint".
     prior
-        How many visits the uniform distribution counts for.
+        How many imagined visits count, see ``EstimatedAdaFTRL``.
 
     Guarantee: none is claimed for the regret, see ``EstimatedAdaFTRL``.  Cost of an episode: as
     for ``AdaMixture``.
 
+    >>> import numpy as np
     >>> learner = EstimatedAdaMixture(Layout(layer_sizes=(1, 2, 1), n_actions=2))
     >>> for _ in range(3):
     ...     learner.observe([np.array([[3.0, -1.0]]), np.zeros((2, 2))])

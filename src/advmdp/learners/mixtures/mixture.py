@@ -27,11 +27,11 @@ from advmdp.learners.feedback import FlatEpisode, check_full_information, check_
 from advmdp.learners.mixtures.experts import Experts
 from advmdp.learners.mixtures.weights import RULES, Rule
 from advmdp.learners.saveable import Saveable, Saved
-from advmdp.learners.state_checks import Scope
+from advmdp.learners.state_checks import LARGEST_CLOCK, Scope
 from advmdp.learners.tuning import checked_layout, checked_rate
 from advmdp.number_checks import shown, whole_number
 from advmdp.one_thread import OneThread
-from advmdp.steps.estimates import estimated_transition, known_transition
+from advmdp.steps.estimates import estimated_transition, known_transition, mean_transition
 
 
 class Mixture(
@@ -59,7 +59,8 @@ class Mixture(
         A list, or names and experts: learners with full information, planners, pair tables, or
         functions ``policy(episode, context)``.  They belong to the mixture from then on.
     transitions
-        The true transition [P], a triple table; None: it is estimated from the mixture's visits.
+        The true transition [P], a triple table; None: it is estimated from the mixture's visits,
+        and a history that nobody has played (``observe``) teaches the experts but not the weights.
     rule
         "adahedge", "fixed-share" or "squint" (``learners/mixtures/weights.py``).
     prior
@@ -73,7 +74,7 @@ class Mixture(
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
     >>> tables = {name: layout.pairs(np.tile(row, 3)) for name, row in
     ...           {"left": [1.0, 0.0], "right": [0.0, 1.0]}.items()}
-    >>> mixture = Mixture(layout, tables)
+    >>> mixture = Mixture(layout, tables, [np.full((1, 2, 2), 0.5), np.ones((2, 2, 1))])
     >>> mixture.observe(np.array([5.0, -5.0] + [0.0] * 4))
     >>> {name: round(float(w), 3) for name, w in mixture.weights.items()}
     {'left': 0.2, 'right': 0.8}
@@ -139,9 +140,16 @@ class Mixture(
             costs = self._coming()[1] @ episode.losses
             self._experts.learn(self.layout, episode)
             self._known = None
-            self._rule.update(costs)
-            count_path(self._graph, self._transition, episode.states, episode.path)
+            if len(episode.path) > 0 or not self._transition.estimated:
+                self._rule.update(costs)
+            self._count(episode)
             self._clock[0] += 1
+
+    def _count(self, episode: FlatEpisode) -> None:
+        """The mean of the visits is what experts are weighed with: none is to look too good."""
+        if self._transition.estimated:
+            count_path(self._graph, self._transition, episode.states, episode.path)
+            self._transition.chance[:] = mean_transition(self.layout, self._transition)
 
     def enter(self, context: int) -> None:
         """The coming episodes are of this context; told to every expert that takes one."""
@@ -221,11 +229,11 @@ class Mixture(
                 "the same experts"
             )
         clock = saved["clock"]
-        if clock[0] < 0 or not 0 <= clock[1] < self.n_contexts:
+        if not 0 <= clock[0] <= LARGEST_CLOCK or not 0 <= clock[1] < self.n_contexts:
             raise InvalidInput("restore: clock has values that no run has")
         counted = {n: saved[f"transition.{n}"] for n in ("chance", "pairs", "triples")}
         scope = Scope(self.layout, None, "transition.", self._transition)
-        check_transition(self._transition._replace(**counted), scope)
+        check_transition(self._transition._replace(**counted), scope)  # type: ignore[arg-type]
         try:
             self._restore_parts(saved)
         except InvalidInput:

@@ -41,7 +41,7 @@ class AdaHedge:
         self._hedge = AdaFTRL(layout, np.ones(layout.n_entries))
 
     def weights(self) -> Floats:
-        return self._hedge.policy()[0][0]
+        return self._hedge.flat_policy()
 
     def update(self, losses: Floats) -> None:
         self._hedge.observe(losses)

@@ -31,6 +31,7 @@ class RollingPlanner(AnyLossLearner):
             forgetting=forgetting,
             recent=nothing_remembered(layout, window, "window"),
             clock=np.zeros(1, dtype=np.int64),
+            costs=np.zeros(layout.n_rows),
             value=np.zeros(layout.n_states),
         )
         super().__init__(layout, state)
@@ -48,7 +49,8 @@ class WindowPlanner(RollingPlanner):
     """Losses in any unit, full information, unknown transition; plan for the last n episodes.
 
     Plays argmin over pi of <q^{P^,pi}, mean of the last n losses>, with P^ the estimate
-    (M + prior / m) / (N + prior) from its own visits.
+    (M + prior [best successor]) / (N + prior) from its own visits: what was never tried is
+    imagined to go well.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ class WindowPlanner(RollingPlanner):
     window
         n, the number of episodes that are remembered.
     prior
-        How many visits the uniform distribution over the declared successors counts for.
+        How many imagined visits count.
 
     Guarantee: none; against losses made for it the regret is linear.  It is what practitioners
     use, and where losses drift slowly it is hard to beat.  Cost of an episode: n additions for
@@ -125,7 +127,7 @@ class ExponentialPlanner(RollingPlanner):
     forgetting
         g in (0, 1], what the past weighs less after every episode.
     prior
-        How many visits the uniform distribution over the declared successors counts for.
+        How many imagined visits count.
 
     Guarantee: none; with g = 1 and losses drawn independently it is follow-the-leader.  Cost of an
     episode: one pass over the triples.
