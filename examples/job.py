@@ -3,13 +3,13 @@
     python examples/job.py [intensity.csv] [--days N] [--unit ...] [--output job.png] [--seed 0]
 
 The problem.  Every day at noon a job of six units of work arrives; it is due at noon the next day.
-In every hour one may pause, run one unit, or run two at once, which takes 2.2 times the power.  Some
-units fail and have to be run again, how many is unknown.  Power is cleaner in some hours than in
-others (or cheaper: any hourly series will do), which hours is known only afterwards.
+In every hour one may pause, run one unit, or run two at once, which takes 2.2 times the power.
+Some units fail and have to be run again, how many is unknown.  Power is cleaner in some hours than
+in others (or cheaper: any hourly series will do), which hours is known only afterwards.
 
-The model.  An episode is 24 hours from noon; a state is the number of units left.  An hour costs its
-carbon intensity times the power taken.  A unit left at the end costs three times an hour that was
-bad lately (higher than 95 of 100 in the last four weeks): it has to be bought elsewhere.
+The model.  An episode is 24 hours from noon; a state is the number of units left.  An hour costs
+its carbon intensity times the power taken.  A unit left at the end costs three times an hour that
+was bad lately (higher than 95 of 100 in the last four weeks): it has to be bought elsewhere.
 
 The strategies (``days.py``).  Running at once; plans for the recent past, renewed every day, as
 practitioners make them; AdaFTRL with memories of all lengths; and mixtures of all these, which
@@ -60,7 +60,7 @@ SHOWN = (MIXTURE, "plan for the last 7 days of its kind", FOUR_WEEKS, "plan for 
 
 
 def job(fails: float) -> am.LayeredMDP:
-    """Units left, hour by hour; an hour's transition does not change, so its visits are shared."""
+    """Units left, hour by hour."""
     step = np.zeros((UNITS + 1, 3, UNITS + 1))
     works = 1.0 - fails
     for left in range(UNITS + 1):
@@ -75,9 +75,12 @@ def job(fails: float) -> am.LayeredMDP:
 
 
 def _layout(follow: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> am.Layout:
-    """Layers are the hours, and one more in which what is left is paid for."""
+    """Layers are the hours, and one more in which what is left is paid for.
+
+    One unit fails like another, at any hour: rows that run equally many share their visits.
+    """
     sizes = [1, *[UNITS + 1] * HOURS, 1]
-    rows = np.arange((UNITS + 1) * 3).reshape(UNITS + 1, 3)
+    rows = np.minimum(np.arange(3), np.arange(UNITS + 1)[:, np.newaxis])
     end = np.ones((UNITS + 1, 3, 1), dtype=np.bool_)
     return am.Layout(
         sizes,
@@ -89,7 +92,7 @@ def _layout(follow: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> am.Layou
 
 def costs_of(layout: am.Layout, hourly: Floats, late: Floats) -> Floats:
     """What every pair costs on every day, (days, pairs): intensity times power, and lateness."""
-    left = np.concatenate([layout.original_state[k] for k in range(HOURS + 1)])
+    left = np.concatenate([[UNITS], *layout.original_state[1:-1]])  # the first hour has one state
     run = np.minimum(np.arange(3), np.repeat(left, 3).reshape(-1, 3)).ravel()
     power, hour = POWER[run], layout.row_layer
     in_hours = hourly[:, np.minimum(hour, HOURS - 1)] * power
@@ -189,13 +192,14 @@ def draw(outcome: Outcome, unit: str, target: Path) -> None:
     top = figure.add_axes((0.70, 0.58, 0.27, 0.23))
     bottom = figure.add_axes((0.70, 0.16, 0.27, 0.28))
     days = np.arange(1, len(outcome.dates) + 1)
-    share = 100.0 / at_once.cumsum()
-    left.plot(
-        days, (at_once - outcome.costs[FORESIGHT]).cumsum() * share, color=FAINT, linestyle="--"
-    )
-    lines = {name: (at_once - outcome.costs[name]).cumsum() * share for name in SHOWN}
-    draw_lines(left, days, lines)
-    left.set_ylim(0, None)
+    later = slice(min(HISTORY, len(days) // 2), None)  # the first few days say nothing
+
+    def percent(name: str) -> Floats:
+        saved = (at_once - outcome.costs[name]).cumsum() * 100.0 / at_once.cumsum()
+        return np.asarray(saved[later])
+
+    left.plot(days[later], percent(FORESIGHT), color=FAINT, linestyle="--")
+    draw_lines(left, days[later], {name: percent(name) for name in SHOWN})
     dress(left, "Saved since the beginning, against running at once", "days", "percent")
     top.plot(range(HOURS), outcome.hourly[-90:].mean(axis=0), color=FAINT, linewidth=1.9)
     dress(top, "Mean intensity", "", unit)
