@@ -29,6 +29,7 @@ from ..runtime.storage import Lasting, Number, Scratch
 from ..runtime.targets import kernel, leaf
 from .interface import full_update
 
+NOTHING = 700.0  # e^-700 is 1e-304
 TIE = 1e-13  # relative to the largest cost: nearer values are ties for a leader without a rate
 
 # Places in ``gaps``: G of the coming episode, and G after the last one, before it was forgotten.
@@ -61,6 +62,12 @@ def rate_of(state: AdaFTRLState) -> float:
 
 
 @leaf
+def shrink(x: float) -> float:
+    """e^{-x}; where it is nothing, without asking for it."""
+    return math.exp(-x) if x < NOTHING else 0.0
+
+
+@leaf
 def soft_least(values: Floats, begin: int, end: int, eta: float) -> float:
     """-(1/eta) ln of the mean of e^{-eta values}: their minimum at an infinite rate."""
     least = math.inf
@@ -70,7 +77,7 @@ def soft_least(values: Floats, begin: int, end: int, eta: float) -> float:
         return least
     total = 0.0
     for r in range(begin, end):
-        total += math.exp(-eta * (values[r] - least))
+        total += shrink(eta * (values[r] - least))
     return least - math.log(total / (end - begin)) / eta
 
 
@@ -82,7 +89,7 @@ def share_out(state: AdaFTRLState, begin: int, end: int, eta: float, tie: float)
         if eta == math.inf:
             state.policy[r] = 1.0 if state.advantage[r] <= tie else 0.0
         else:
-            state.policy[r] = math.exp(-eta * state.advantage[r])
+            state.policy[r] = shrink(eta * state.advantage[r])
         total += state.policy[r]
     for r in range(begin, end):
         state.policy[r] /= total

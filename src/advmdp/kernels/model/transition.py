@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..runtime.indices import int64
+from ..runtime.indices import int64, place
 from ..runtime.storage import Choice, Common, Lasting, Number
 from ..runtime.targets import kernel, leaf
 from .graph import Floats, Graph, Index, position_of, row_begin, row_size, successor_of
@@ -41,9 +41,9 @@ def count_path(graph: Graph, transition: Transition, states: Counts, path: Count
         return
     for k in range(path.shape[0]):
         counter = int64(transition.counter[path[k]])
-        place = row_begin(graph, counter) + position_of(graph, path[k], states[k + 1])
+        cell = row_begin(graph, counter) + position_of(graph, path[k], states[k + 1])
         transition.pairs[counter] += 1
-        transition.triples[place] += 1
+        transition.triples[cell] += 1
 
 
 @leaf
@@ -54,10 +54,15 @@ def imagine_row(graph: Graph, transition: Transition, r: int, value: Floats) -> 
     counter = int64(transition.counter[r])
     cell = row_begin(graph, counter)
     begin = row_begin(graph, r)
-    visits = transition.pairs[counter] + transition.prior
+    size = row_size(graph, r)
+    share = 1.0 / (transition.pairs[counter] + transition.prior)
+    for j in range(size):
+        transition.chance[place(begin + j)] = share * transition.triples[place(cell + j)]
     best = 0
-    for j in range(row_size(graph, r)):
-        transition.chance[begin + j] = transition.triples[cell + j] / visits
-        if value[successor_of(graph, r, j)] < value[successor_of(graph, r, best)]:
+    least = value[successor_of(graph, r, 0)]
+    for j in range(1, size):
+        here = value[successor_of(graph, r, j)]
+        if here < least:
+            least = here
             best = j
-    transition.chance[begin + best] += transition.prior / visits
+    transition.chance[begin + best] += share * transition.prior
