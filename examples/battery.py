@@ -1,6 +1,6 @@
 """A battery that trades day by day against hourly electricity prices.
 
-    python examples/battery.py [prices.csv] [--days N] [--laps 1] [--output battery.png] [--seed 0]
+    python examples/battery.py [prices.csv] [--days N] [--output battery.png] [--seed 0]
 
 The problem.  A battery of 1 MW and 4 MWh buys and sells at the hourly prices of a power exchange.
 Orders are placed before the prices are known.  Charging loses energy, standing loses a little more,
@@ -11,43 +11,50 @@ the actions are to charge, to hold, to discharge one MWh.  Each day begins empty
 what is left at the next midnight is worth nothing: days stand by themselves.
 
 The prices.  Of a CSV file in the format of ``prices.py``, or made up.  They are public after the
-day, so a learner may be told all 24 (full information).  UOB-REPS is told less, only what its own
-trades cost (bandit feedback), as in a market that shows nobody else's trades.
+day, so learners and rules are told all 24 (full information), in money: no unit to choose.
+UOB-REPS is told less, only what its own trades cost (bandit feedback), and needs losses in [0, 1].
 
-What was learnt.  Five years of days are too few for bandit feedback: UOB-REPS finds the shape of
-the day but has paid for it by then.  Use what is public.  And where prices drift, a plan for the
-last week earns more than any fixed policy, the standard that regret is measured by.
+The strategies (``days.py``).  Plans for the recent past, renewed every day, as practitioners make
+them; AdaFTRL with memories of all lengths; mixtures of all these, which choose as they go.  Once
+they know the battery, once they learn it from their own trades.  Nothing is tuned to the series.
+
+What was learnt.  Prices drift, so memory must be short, and Sundays are not Mondays; how short
+nobody knows before.  The mixture finds out, and earns what the best of its members does.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from days import (
+    FOUR_WEEKS,
+    MIXTURE,
+    Interval,
+    best_single,
+    block_bootstrap,
+    follow,
+    kinds_of,
+    strategies,
+)
 from prices import HISTORY, Prices, made_up_prices, read_prices
-from shared import Diary, Scripted, draw_lines, dress, natural, new_figure, run_script
+from shared import Diary, draw_lines, dress, natural, new_figure, run_script
 
 import advmdp as am
-from advmdp.evaluation.comparator import best_fixed_policy
-from advmdp.layout import Floats, Table
+from advmdp.layout import Floats
 from advmdp.reports.figures.line_styles import FAINT
 from advmdp.reports.output_path import checked_figure_path
-from advmdp.world.loss_streams import Integers
 
 FULL = 4  # MWh; one MWh is charged or discharged in an hour
 CHARGE, HOLD, DISCHARGE = range(3)
 CHARGE_WORKS, LEAK = 0.88, 0.01  # the truth: a bought MWh arrives, a stored MWh is lost in an hour
-SHEET_WORKS, SHEET_LEAK = 0.95, 0.0  # what the data sheet promises
 
-# Parameters.  UOB-REPS takes the preset of the package.  For full information there is none: its
-# rate was chosen among 1, 4 and 16 times the theory's on the made-up series.
-FULL_INFORMATION = {"eta_scale": 16.0, "log_scale": am.PRACTICAL["uob-reps"]["log_scale"]}
-SHOWN = (
-    *("UOB-REPS", "UC-O-REPS, sees all prices"),
-    *("plan for the first month", "plan for the last week"),
-)
+# For full information in [0, 1] there is no preset: the rate of UC-O-REPS was chosen among 1, 4 and
+# 16 times the theory's on the made-up series.
+IN_THE_UNIT_INTERVAL = {"eta_scale": 16.0, "log_scale": am.PRACTICAL["uob-reps"]["log_scale"]}
+SHOWN = (MIXTURE, "plan for the last 7 days of its kind", FOUR_WEEKS, "plan for yesterday")
 
 
 # ---------------------------------------------------------------------- the model
@@ -84,7 +91,15 @@ def layout() -> am.Layout:
     follow[FULL, CHARGE, FULL - 1] = True  # nothing to charge: the same as holding
     end = np.ones((FULL + 1, 3, 1), dtype=np.bool_)
     sizes = [1, *[FULL + 1] * 23, 1]
-    return am.Layout(sizes, n_actions=3, successors=[follow[:1], *[follow] * 22, end])
+    # One MWh charges like another, and leaks like another, at any hour: their visits are shared.
+    alike = np.full((FULL + 1, 3), -1)
+    alike[:FULL, CHARGE], alike[1:, HOLD], alike[FULL, CHARGE] = 0, 1, 1
+    return am.Layout(
+        sizes,
+        n_actions=3,
+        successors=[follow[:1], *[follow] * 22, end],
+        shared_rows=[alike[:1], *[alike] * 22, np.full_like(alike, -1)],
+    )
 
 
 def bought(layout: am.Layout) -> Floats:
@@ -108,98 +123,104 @@ def scale_of(prices: Prices) -> Floats:
 # ---------------------------------------------------------------------- the strategies
 
 
-def rules_of_thumb(prices: Prices, flow: Floats, hour: Integers) -> dict[str, list[Table]]:
-    """What one would do without a learner: one policy for good, or one for each day."""
-    sheet = battery(SHEET_WORKS, SHEET_LEAK)
-
-    def plan(profile: Floats) -> Table:
-        """The best policy if the day had these prices and the data sheet were right."""
-        return best_fixed_policy(sheet, profile[hour] * flow).policy
-
-    first_month = prices.hourly[:HISTORY].mean(axis=0)
-    cheap, dear = np.quantile(first_month, [0.25, 0.75])
-    action = np.where(first_month <= cheap, CHARGE, np.where(first_month >= dear, DISCHARGE, HOLD))
-    threshold = np.eye(3)[action[hour[::3]]].ravel()  # three pairs to a state
-    days = range(HISTORY, len(prices.hourly))
+def in_the_unit_interval(layout: am.Layout, n_days: int) -> dict[str, Any]:
+    """Learners of the theory: they need a horizon and losses in [0, 1], and have no history."""
     return {
-        "thresholds of the first month": [sheet.layout.pairs(threshold)],
-        "plan for the first month": [plan(first_month)],
-        "plan for yesterday": [plan(prices.hourly[day - 1]) for day in days],
-        "plan for the last week": [plan(prices.hourly[day - 7 : day].mean(axis=0)) for day in days],
+        "UOB-REPS, own trades only": am.UOBREPS(layout, n_days, **am.PRACTICAL["uob-reps"]),
+        "UC-O-REPS": am.UCOREPSBox(layout, n_days, **IN_THE_UNIT_INTERVAL),
+        "random actions": am.Uniform(layout),
     }
 
 
 class Trading(NamedTuple):
-    """What came of a series of days: earnings of every day, in money."""
+    """What came of a series of days: expected earnings of every day, in money."""
 
     prices: Prices  # the days traded
     expected: dict[str, Floats]
+    unknown: dict[str, Floats]  # of those that do not know the battery
     realised: dict[str, Floats]
     diaries: dict[str, Diary]
     best_fixed: Floats
-    foresight: float
+    foresight: Floats
 
 
-def trade(prices: Prices, laps: int, seed: int) -> Trading:
+def trade(prices: Prices, seed: int) -> Trading:
     """Every strategy on the same days, with the same luck."""
     truth = battery(CHARGE_WORKS, LEAK)
-    layout, flow = truth.layout, bought(truth.layout)
-    hour = layout.row_layer
-    scale = scale_of(prices)
-    traded = Prices(prices.dates[HISTORY:] * laps, np.tile(prices.hourly[HISTORY:], (laps, 1)))
-    costs = traded.hourly[:, hour] * flow
-    losses = np.clip(0.5 + costs / (2 * np.tile(scale, laps)[:, np.newaxis]), 0.0, 1.0)
-    n_days = len(costs)
-    rules = rules_of_thumb(prices, flow, hour)
-    strategies = {name: Scripted(layout, policies * laps) for name, policies in rules.items()} | {
-        "UOB-REPS": am.UOBREPS(layout, n_days, **am.PRACTICAL["uob-reps"]),
-        "UOB-REPS, parameters of theory": am.UOBREPS(layout, n_days),
-        "UC-O-REPS, sees all prices": am.UCOREPSBox(layout, n_days, **FULL_INFORMATION),
-        "random actions": am.Uniform(layout),
-    }
-    diaries = {name: Diary(strategy) for name, strategy in strategies.items()}
-    for diary in diaries.values():
-        am.play(truth, am.losses.Replayed(losses), diary, n_days, seed)
+    layout, kinds = truth.layout, kinds_of(prices.dates)
+    costs = prices.hourly[:, layout.row_layer] * bought(layout)
+    traded, n_days = costs[HISTORY:], len(costs) - HISTORY
+    losses = np.clip(0.5 + traded / (2 * scale_of(prices)[:, np.newaxis]), 0.0, 1.0)
+
+    def diaries_of(transitions: Any) -> dict[str, Diary]:
+        found = strategies(layout, transitions)
+        return {name: follow(truth, costs, kinds, each, seed) for name, each in found.items()}
+
+    diaries, blind = diaries_of(truth.flat), diaries_of(None)
+    for name, learner in in_the_unit_interval(layout, n_days).items():
+        diaries[name] = blind[name] = Diary(learner)
+        am.play(truth, am.losses.Replayed(losses), diaries[name], n_days, seed)
     return Trading(
-        prices=traded,
-        expected={name: -diary.expected(truth, costs) for name, diary in diaries.items()},
-        realised={name: -diary.realised(costs) for name, diary in diaries.items()},
+        prices=Prices(prices.dates[HISTORY:], prices.hourly[HISTORY:]),
+        expected={name: -diary.expected(truth, traded) for name, diary in diaries.items()},
+        unknown={name: -diary.expected(truth, traded) for name, diary in blind.items()},
+        realised={name: -diary.realised(traded) for name, diary in diaries.items()},
         diaries=diaries,
-        best_fixed=-costs @ best_fixed_policy(truth, costs.sum(axis=0)).occupancy,
-        foresight=-sum(best_fixed_policy(truth, day).loss for day in costs),
+        best_fixed=-traded @ am.best_fixed_policy(truth, traded.sum(axis=0)).occupancy,
+        foresight=-np.array([am.best_fixed_policy(truth, day).loss for day in traded]),
     )
 
 
 # ---------------------------------------------------------------------- the outcome
 
 
+def lead_over(trading: Trading, name: str) -> Interval:
+    """How much more than another strategy the mixture earns in a year, in thousands."""
+    daily = trading.expected[MIXTURE] - trading.expected[name]
+    return Interval(*(365.25 * figure / 1000.0 for figure in block_bootstrap(daily)))
+
+
 def report(trading: Trading, currency: str) -> None:
-    """A table: earnings in all, and a day in the first and in the last year."""
-    n_days, year = len(trading.prices.hourly), min(365, len(trading.prices.hourly))
-    print(f"{n_days:,} days, {currency}:{'in all':>24}{'a day, first year':>20}{'last year':>12}")
-    for name, daily in {"do nothing": np.zeros(n_days), **trading.expected}.items():
-        first, last = daily[:year].mean(), daily[-year:].mean()
-        print(f"  {name:<31}{daily.sum():>12,.0f}{first:>18,.1f}{last:>14,.1f}")
-    print(f"  {'best fixed policy, in hindsight':<31}{trading.best_fixed.sum():>12,.0f}")
-    print(f"  {'prices known the day before':<31}{trading.foresight:>12,.0f}")
+    """A table in thousands a year, and what it says about the mixture."""
+    n_days, everything = len(trading.prices.hourly), {**trading.expected}
+    everything["best fixed policy, in hindsight"] = trading.best_fixed
+    everything["prices known the day before"] = trading.foresight
+    print(f"{n_days:,} days, thousand {currency} a year{'battery known':>22}{'unknown':>12}")
+    for name, daily in {"do nothing": np.zeros(n_days), **everything}.items():
+        other = trading.unknown.get(name)
+        shown = "" if other is None else f"{_yearly(other):.1f}"
+        print(f"  {name:<42}{_yearly(daily):>10.1f}{shown:>12}")
+    best = best_single(trading.expected)
+    share = trading.expected[MIXTURE].sum() / trading.expected[best].sum()
+    print(f"The {MIXTURE} earns {100 * share:.1f}% of the best single one ({best}).")
+    lead = lead_over(trading, FOUR_WEEKS)
+    print(
+        f"It earns {lead.mean:.2f} thousand {currency} a year more than the {FOUR_WEEKS} "
+        f"(95% interval {lead.low:.2f} to {lead.high:.2f}, blocks of four weeks)."
+    )
+    blind = trading.unknown[MIXTURE].sum() / trading.expected[MIXTURE].sum()
+    print(f"Without knowing the battery it earns {100 * blind:.1f}% of that.")
+
+
+def _yearly(daily: Floats) -> float:
+    return float(365.25 * daily.mean() / 1000.0)
 
 
 def draw(trading: Trading, currency: str, target: Path) -> None:
-    """Earnings over the days; and by hour what was paid and what each strategy did at the end."""
-    shown = {name: trading.expected[name] for name in SHOWN}
+    """The lead over the usual plan; and by hour what was paid and what each strategy did."""
+    usual = trading.unknown[FOUR_WEEKS]
+    shown = {name: (trading.unknown[name] - usual).cumsum() / 1000 for name in SHOWN}
     note = (
-        f"{trading.prices.dates[0]} to {trading.prices.dates[-1]}; 1 MW, 4 MWh. "
-        "Dashed: the best fixed policy in hindsight. Right: the last 90 days, same colours."
+        f"{trading.prices.dates[0]} to {trading.prices.dates[-1]}; 1 MW, 4 MWh, losses unknown. "
+        "All learn the battery as they go. Right: the last 90 days, same colours."
     )
     figure = new_figure(13.0, 5.2, "A battery against hourly prices", note)
-    left = figure.add_axes((0.065, 0.16, 0.40, 0.65))
-    top = figure.add_axes((0.68, 0.58, 0.29, 0.23))
-    bottom = figure.add_axes((0.68, 0.16, 0.29, 0.28))
+    left = figure.add_axes((0.065, 0.16, 0.37, 0.65))
+    top = figure.add_axes((0.70, 0.58, 0.27, 0.23))
+    bottom = figure.add_axes((0.70, 0.16, 0.27, 0.28))
     days = np.arange(1, len(trading.prices.hourly) + 1)
-    left.plot(days, trading.best_fixed.cumsum() / 1000, color=FAINT, linestyle="--")
-    draw_lines(left, days, {name: daily.cumsum() / 1000 for name, daily in shown.items()})
-    left.axhline(0, color=FAINT, linewidth=0.8)
-    dress(left, "Earned since the beginning", "days traded", f"thousand {currency}")
+    draw_lines(left, days, shown)
+    dress(left, f"Earned beyond the {FOUR_WEEKS}", "days traded", f"thousand {currency}")
     top.plot(range(24), trading.prices.hourly[-90:].mean(axis=0), color=FAINT, linewidth=1.9)
     dress(top, "Mean price", "", f"{currency} per MWh")
     truth = battery(CHARGE_WORKS, LEAK)
@@ -220,22 +241,21 @@ def draw(trading: Trading, currency: str, target: Path) -> None:
 def main(arguments: list[str] | None = None) -> Trading:
     parser = argparse.ArgumentParser(description="A battery against hourly electricity prices.")
     parser.add_argument("prices", nargs="?", type=Path, help="CSV: date,h00,...,h23")
-    parser.add_argument("--days", type=int, help="use the first N days (made up: 1800)")
-    parser.add_argument("--laps", type=int, default=1, help="go through the series this often")
+    parser.add_argument("--days", type=int, help="use the first N days (made up: 1000)")
     parser.add_argument("--currency", default="EUR", help="only a label")
     parser.add_argument("--output", default="results/battery.png")
     parser.add_argument("--seed", type=natural, default=0)
     options = parser.parse_args(arguments)
     target = checked_figure_path(options.output, "output")
     days = options.days
-    if (days is not None and days <= HISTORY) or options.laps < 1:
-        raise am.InvalidInput(f"--days, --laps: more than {HISTORY} days and at least one lap")
+    if days is not None and days <= HISTORY:
+        raise am.InvalidInput(f"--days: more than {HISTORY} days")
     if options.prices is None:
-        prices = made_up_prices(days or 1800, options.seed)
+        prices = made_up_prices(days or 1000, options.seed)
     else:
         everything = read_prices(options.prices)
         prices = Prices(everything.dates[:days], everything.hourly[:days])
-    trading = trade(prices, options.laps, options.seed)
+    trading = trade(prices, options.seed)
     report(trading, options.currency)
     draw(trading, options.currency, target)
     print(f"Figure: {target}")

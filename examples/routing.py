@@ -42,7 +42,7 @@ RUSH_HOURS = 6  # in a run
 INCIDENT = (0.5, 0.6)  # when, in parts of a run
 REACTION = 10  # packets over which our own queues build up and drain
 REACTIONS = (5, 20, 50, 200)
-REPLAN = 10  # packets between new routing tables of those who measure
+REPLAN = 1  # packets between new routing tables of those who measure: as often as UOB-REPS learns
 STRETCHES = 30  # stretches of the run in the figure
 
 
@@ -161,8 +161,8 @@ def compare(packets: int, seed: int) -> Outcome:
 def draw(outcome: Outcome, packets: int, target: Path) -> None:
     """Delay over time, and against the speed at which the network answers to our own traffic."""
     note = (
-        f"Left: own queues build up over {REACTION} packets; shaded: the incident. Those who "
-        f"measure make new routing tables every {REPLAN} packets."
+        f"Left: own queues build up over {REACTION} packets; shaded: the incident. All learn "
+        "from every packet."
     )
     figure = new_figure(13.0, 5.2, "Routing while the congestion changes", note)
     left = figure.add_axes((0.065, 0.16, 0.33, 0.65))

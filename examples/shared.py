@@ -30,6 +30,12 @@ class Diary:
         self.rows: list[Any] = []
         self.losses: list[Floats] = []
 
+    def __getattr__(self, name: str) -> Any:
+        """What ``play`` asks of a learner that takes contexts, or losses in any unit."""
+        if name in ("accepts_any_losses", "n_contexts", "enter"):
+            return getattr(self.learner, name)
+        raise AttributeError(name)
+
     def policy(self) -> Table:
         policy: Table = self.learner.policy()
         self.policies.append(self.layout.flat_pairs(policy))

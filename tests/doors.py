@@ -45,6 +45,7 @@ MAY_PASS: dict[str, set[str]] = {
     "maybe object": {"none"},
     "function": {"function", "class"},
     "maybe function": {"none", "function", "class"},
+    "name": set(),
     "path": {"text", "digit"},
     "maybe path": {"none", "text", "digit"},
     "maybe list": {"none"},
@@ -58,6 +59,9 @@ _KIND_OF_PARAMETER = {
     "n_episodes": ("whole", 50),
     "phase": ("whole", 2),
     "window": ("whole", 5),
+    "hint_window": ("whole", 5),
+    "n_contexts": ("whole", 2),
+    "rule": ("name", "squint"),
     "fresh": ("flag", False),
     "seed": ("seed", 0),
     "eta": ("maybe real", 0.1),
@@ -176,6 +180,25 @@ DOORS: dict[str, Door] = {
             "eta": ("maybe real", 0.1),
         },
     ),
+    "Mixture": (
+        am.Mixture,
+        {
+            **ON_LAYOUT,
+            "experts": ("object", [PAIRS]),
+            "transitions": ("maybe table", TRANSITIONS),
+            "rule": ("name", "adahedge"),
+            "prior": ("real", 0.5),
+        },
+    ),
+    "PerContext": (
+        am.PerContext,
+        {
+            "make": ("object", am.planners.WindowPlanner),
+            **ON_LAYOUT,
+            "n_contexts": ("whole", 3),
+            "window": ("whole", 4),
+        },
+    ),
     "PerStart": (
         am.PerStart,
         {**ON_LAYOUT, "make": ("function", lambda view: am.UOBREPS(view.layout, 10))},
@@ -223,6 +246,10 @@ DOORS: dict[str, Door] = {
     ),
     "policy_of": (am.policy_of, {**STEP, **ON_LAYOUT}),
     "transition_of": (am.transition_of, {**STEP, **ON_LAYOUT}),
+    "best_fixed_policy": (
+        am.best_fixed_policy,
+        {"mdp": ("object", MDP), "total_loss": ("table", PAIRS)},
+    ),
     "start_views": (am.start_views, ON_LAYOUT),
     "time_expand": (
         am.time_expand,
@@ -257,6 +284,7 @@ DOORS: dict[str, Door] = {
             "progress": ("maybe function", None),
             "resume": ("maybe object", None),
             "keep": ("maybe function", None),
+            "contexts": ("maybe list", None),
         },
     ),
     "play_starts": (
@@ -303,7 +331,10 @@ DOORS: dict[str, Door] = {
         },
     ),
     "losses.Replayed": loss_door(
-        am.losses.Replayed, tables=("table", [PAIRS]), repeat=("flag", True)
+        am.losses.Replayed,
+        tables=("table", [PAIRS]),
+        repeat=("flag", True),
+        any_losses=("flag", False),
     ),
     "losses.Adaptive": loss_door(
         am.losses.Adaptive,

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.learners.base import CAPABILITIES, offers
+from advmdp.learners.base import CAPABILITIES, offers, takes_any_losses
 from advmdp.learners.catalogue import LEARNERS
 from tests.reference.contract import (
     DENSE,
@@ -137,6 +137,21 @@ def test_the_horizon_is_kept(name: str) -> None:
     assert learner.episodes == 6
 
 
+@every_learner
+def test_losses_in_any_unit_are_for_those_who_declare_it(name: str) -> None:
+    tables = np.random.default_rng(3).normal(50.0, 400.0, (30, DENSE.layout.n_rows))
+    losses = am.losses.Replayed(tables, any_losses=True)
+    if not takes_any_losses(made(name, DENSE)):
+        with pytest.raises(am.InvalidInput, match=r"play: .* needs losses in \[0, 1\]"):
+            am.play(DENSE, losses, made(name, DENSE), 30)
+        return
+    learners = [made(name, DENSE), made(name, DENSE)]
+    fast = am.play(DENSE, losses, learners[0], 30, seed=5)
+    slow = am.play(DENSE, losses, learners[1], 30, seed=5, compiled=False)
+    assert np.array_equal(fast.expected_loss, slow.expected_loss)
+    assert_same_state(*learners)
+
+
 # ---------------------------------------------------------------------- what it refuses
 
 
@@ -183,6 +198,7 @@ BAD: dict[str, Callable[[Any], Any]] = {
     "loss is nan": with_loss(math.nan),
     "loss below zero": with_loss(-1e-9),
     "loss above one": with_loss(1.0 + 1e-9),
+    "loss beyond all units": with_loss(1e101),
     "undeclared transition": lambda good: type(good)(*undeclared_path(), good.losses),
     "another kind of feedback": other_type,
     "a tuple": lambda good: (good.states, good.actions, good.losses),
@@ -197,6 +213,9 @@ def test_bad_feedback_is_refused_without_a_trace(name: str, case: str) -> None:
     for each in (learner, twin):
         follow(each, GRID, 0, 8)
     good = feedback_of(learner, [0, 0, 0, 0], [4, 4, 4], losses_of(GRID, 0))
+    if case in ("loss below zero", "loss above one") and takes_any_losses(learner):
+        learner.update(BAD[case](good))  # it has declared that it takes them
+        return
     with pytest.raises(am.InvalidInput) as caught:
         learner.update(BAD[case](good))
     assert "\n" not in str(caught.value)

@@ -15,9 +15,13 @@ from advmdp.errors import (
     StorageFailure,
     UncertifiedStep,
 )
+from advmdp.evaluation.comparator import Comparator, best_fixed_policy
 from advmdp.evaluation.rewards import RewardCurves, Rewards
 from advmdp.evaluation.run import Run
 from advmdp.layout import Layout
+from advmdp.learners import planners
+from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
+from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.bandit_uc_o_reps import (
     BanditUCOREPS,
     FlooredBanditUCOREPS,
@@ -32,6 +36,8 @@ from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
 from advmdp.learners.loading import load
 from advmdp.learners.mdp_e import MDPE
+from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
+from advmdp.learners.mixtures.mixture import Mixture
 from advmdp.learners.ngs2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
 from advmdp.learners.per_start import PerStart
@@ -74,13 +80,18 @@ __all__ = [
     "UOBFTRL",
     "UOBREPS",
     "UOBREPSL1",
+    "AdaFTRL",
+    "AdaMixture",
     "AdvMDPError",
     "AnyTransition",
     "BanditUCOREPS",
     "BoxSet",
+    "Comparator",
     "DamagedFile",
     "Doubling",
     "Entropy",
+    "EstimatedAdaFTRL",
+    "EstimatedAdaMixture",
     "Exp3IX",
     "FlooredBanditUCOREPS",
     "FullInformation",
@@ -94,9 +105,11 @@ __all__ = [
     "LogBarrierFTRL",
     "Minimum",
     "MissingExtra",
+    "Mixture",
     "OREPSBandit",
     "OptimisticFTRL",
     "PartialTransition",
+    "PerContext",
     "PerStart",
     "Progress",
     "Projection",
@@ -120,12 +133,14 @@ __all__ = [
     "UOBREPSL1Printed",
     "UncertifiedStep",
     "Uniform",
+    "best_fixed_policy",
     "families",
     "gym",
     "load",
     "losses",
     "minimise",
     "occupancy_measure",
+    "planners",
     "play",
     "play_starts",
     "policy_of",

@@ -28,13 +28,15 @@ from advmdp.learners.base import (
     HasEpochs,
     Learner,
     Resumable,
+    TakesContexts,
     check_layout,
+    check_range,
     offers,
     sees_all_losses,
 )
 from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
-from advmdp.number_checks import shown
+from advmdp.number_checks import shown, whole_array
 from advmdp.one_thread import one_thread_of
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
@@ -70,6 +72,7 @@ def play(
     progress: Callable[[Progress], None] | None = None,
     resume: Mapping[str, NDArray[Any]] | None = None,
     keep: Keep | None = None,
+    contexts: Any = None,
 ) -> Run:
     """Play episodes and account for them exactly.
 
@@ -97,6 +100,9 @@ def play(
         Called after every slice of a fraction of a second (every episode, in the protocol loop)
         with the episodes played and a function that takes a snapshot: names and arrays, nothing
         else.  What ``keep`` raises ends the run.
+    contexts
+        The context of every episode, one of 0, 1, ..., for a learner that takes them
+        (``advmdp.PerContext``); it is told before its policy is asked for.
 
     >>> import advmdp as am
     >>> mdp = am.families.random_mdp((1, 2, 2, 1), 2, seed=0)
@@ -115,8 +121,10 @@ def play(
     layout = instance(mdp, LayeredMDP, "mdp").layout
     check_layout(learner, layout, "play")
     refuse_too_many_episodes(learner, n_episodes)
+    schedule = _checked_contexts(contexts, learner, n_episodes)
     stream = losses.begin(layout, seed)
     stream.check_length(n_episodes)
+    check_range(learner, stream, "play")
     can_compile = offers(learner, Compiled) and stream.program is not None and not check
     if compiled and not can_compile:
         raise InvalidInput(
@@ -135,7 +143,7 @@ def play(
     loop = _compiled if can_compile and compiled is not False else _protocol
     begin = time.perf_counter()
     watch = _Watch(recorder, stream, progress, keep)
-    loop(world, stream, learner, recorder, points, watch, check)
+    loop(world, stream, learner, recorder, points, watch, check, schedule)
     return recorder.run(time.perf_counter() - begin, compiled=loop is _compiled)
 
 
@@ -149,6 +157,32 @@ def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep
         function(keep, "keep", "keep(episodes, snapshot)")
     if resume is not None and not isinstance(resume, Mapping):
         raise InvalidInput(f"resume: give a snapshot, names and arrays, not {shown(resume)}")
+
+
+def _checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[np.int64] | None:
+    """The context of every episode; None where the learner is not told."""
+    if contexts is None:
+        return None
+    if not offers(learner, TakesContexts):
+        raise InvalidInput(
+            f"contexts: {type(learner).__name__} takes none; play PerContext of its class"
+        )
+    given = whole_array(contexts, "contexts")
+    if given.ndim != 1 or len(given) < n_episodes:
+        raise InvalidInput(f"contexts: give {n_episodes} numbers, one for each episode")
+    given = given[:n_episodes].copy()
+    if given.min() < 0 or given.max() >= learner.n_contexts:
+        raise InvalidInput(f"contexts: give numbers in 0..{learner.n_contexts - 1}")
+    return given
+
+
+def _enter(learner: Any, schedule: NDArray[np.int64] | None, done: int, stop: int) -> int:
+    """Tell the learner its context; how far, at most to ``stop``, the context stays the same."""
+    if schedule is None:
+        return stop
+    learner.enter(int(schedule[done]))
+    others = np.flatnonzero(schedule[done:stop] != schedule[done])
+    return done + int(others[0]) if len(others) else stop
 
 
 class _Watch:
@@ -220,6 +254,7 @@ def _compiled(
     points: NDArray[np.int64],
     watch: _Watch,
     check: bool,
+    schedule: NDArray[np.int64] | None,
 ) -> None:
     """Slices of compiled episodes between checkpoints, each a fraction of a second long."""
     graph = recorder.mdp.layout.graph()
@@ -228,7 +263,7 @@ def _compiled(
     done, size = recorder.episodes, 16
     for point in points[recorder.n_points :]:
         while done < point:
-            stop = min(int(point), done + size)
+            stop = _enter(learner, schedule, done, min(int(point), done + size))
             begin = time.perf_counter()
             with one_thread:
                 reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
@@ -253,6 +288,7 @@ def _protocol(
     points: NDArray[np.int64],
     watch: _Watch,
     check: bool,
+    schedule: NDArray[np.int64] | None,
 ) -> None:
     """One episode at a time through ``policy()`` and ``update()``."""
     graph = recorder.mdp.layout.graph()
@@ -261,6 +297,7 @@ def _protocol(
     done = recorder.episodes
     for point in points[recorder.n_points :]:
         while done < point:
+            _enter(learner, schedule, done, done + 1)
             if checker:
                 checker.before()
             ledger.losses[:] = stream.table(done)

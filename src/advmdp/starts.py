@@ -16,7 +16,7 @@ from advmdp.evaluation.account import Decomposition
 from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Floats
-from advmdp.learners.base import Learner, is_made_for
+from advmdp.learners.base import Learner, check_range, is_made_for
 from advmdp.learners.per_start import PerStart
 from advmdp.learners.tuning import checked_horizon
 from advmdp.number_checks import shown, whole_array
@@ -121,6 +121,8 @@ def play_starts(
     _check_learners(learners, views, n_episodes)
     stream = losses.begin(mdp.layout, seed)
     stream.check_length(n_episodes)
+    for learner in learners:
+        check_range(learner, stream, "play_starts")
     players = [
         _StartPlayer(mdp, view, learner, seed)
         for view, learner in zip(views, learners, strict=True)

@@ -14,7 +14,7 @@ from advmdp.kernels.accounting.episode import play_episodes
 from advmdp.kernels.accounting.ledger import Ledger, World
 from advmdp.kernels.model.graph import Graph
 from advmdp.kernels.model.losses import LossProgram
-from advmdp.learners.base import Compiled, Learner, offers
+from advmdp.learners.base import Compiled, Learner, check_range, offers
 from advmdp.learners.tuning import refuse_too_many_episodes
 from advmdp.seeds import seed_words
 from advmdp.world.loss_streams import LossProcess, LossStream
@@ -80,6 +80,7 @@ def casts(runs: Sequence[BatchRun], n_episodes: int) -> list[Cast]:
         if id(run.losses) not in streams:
             streams[id(run.losses)] = stream = run.losses.begin(layout, run.seed)
             stream.check_length(n_episodes)
+            check_range(run.learner, stream, "play_batch")
             if stream.program is None:
                 raise InvalidInput(
                     f"batch: the losses of run {i} exist in Python only; play it with advmdp.play"

@@ -23,6 +23,7 @@ from advmdp.kernels.accounting.ledger import Ledger
 from advmdp.kernels.runtime.storage import Storage, storage_of
 from advmdp.layout import Floats
 from advmdp.learners.base import (
+    CertifiesRegret,
     EstimatesLosses,
     HasEpochs,
     HasEpochStarts,
@@ -37,6 +38,8 @@ Snapshot = dict[str, NDArray[Any]]
 """Everything that changes in a run, under names: what a cut run is resumed from."""
 
 SEED, HORIZON = "run.seed", "run.horizon"
+BOUND = "points.bound"
+"""Only of learners that certify their regret."""
 IDENTITY = {SEED: "seed", HORIZON: "n_episodes of its learner"}
 LEDGER = tuple(name for name, storage in storage_of(Ledger).items() if storage is Storage.LASTING)
 
@@ -79,6 +82,8 @@ class Run:
     """Time spent playing."""
     compiled: bool
     """Whether the run stayed in compiled code."""
+    regret_bound: Floats | None = None
+    """What the regret cannot exceed by the learner's own certificate, where it has one."""
 
 
 def log_spaced(n_episodes: int, per_decade: int = 12) -> NDArray[np.int64]:
@@ -115,6 +120,7 @@ class Recorder:
         self._points: list[EvaluationPoint] = []
         self._epoch: list[int] = []
         self._width: list[float] = []
+        self._bound: list[float] = []
 
     @property
     def n_points(self) -> int:
@@ -133,6 +139,8 @@ class Recorder:
             self._epoch.append(self.learner.epoch)
         if offers(self.learner, HasWidth):
             self._width.append(self.learner.mean_width)
+        if offers(self.learner, CertifiesRegret) and self.learner.episodes == episodes:
+            self._bound.append(self.learner.regret_bound)  # of this run, and of nothing before it
 
     def state(self, episodes: int) -> Snapshot:
         """A copy of the account after ``episodes`` and of the checkpoints so far."""
@@ -143,6 +151,7 @@ class Recorder:
             "points.figures": np.array(figures, dtype=np.float64).reshape(-1, 7),
             "points.epoch": np.array(self._epoch, dtype=np.int64),
             "points.width": np.array(self._width, dtype=np.float64),
+            **({BOUND: np.array(self._bound)} if self._bound else {}),
             **{f"ledger.{name}": getattr(self.ledger, name).copy() for name in LEDGER},
             **self._identity(),
         }
@@ -195,6 +204,7 @@ class Recorder:
         ]
         self._epoch = saved["points.epoch"].tolist()
         self._width = saved["points.width"].tolist()
+        self._bound = saved[BOUND].tolist() if BOUND in saved else []
         for name in LEDGER:
             getattr(self.ledger, name)[...] = saved[f"ledger.{name}"]
 
@@ -219,6 +229,7 @@ class Recorder:
             best=evaluate_now(self.mdp, self.ledger)[1],
             seconds=seconds,
             compiled=compiled,
+            regret_bound=np.array(self._bound) if len(self._bound) == len(points) else None,
         )
 
 
@@ -232,9 +243,11 @@ def _check_values(saved: Mapping[str, NDArray[Any]]) -> None:
         "points.figures": saved["points.figures"].shape == (n_points, 7),
         "points.epoch": saved["points.epoch"].shape in optional,
         "points.width": saved["points.width"].shape in optional,
+        BOUND: BOUND not in saved or saved[BOUND].shape in optional,
         "ledger.counts": bool((saved["ledger.counts"] >= 0).all()),
     }
-    for name in ("points.figures", "points.width", *(f"ledger.{name}" for name in LEDGER)):
+    bounds = (BOUND,) if BOUND in saved else ()
+    for name in ("points.figures", "points.width", *bounds, *(f"ledger.{n}" for n in LEDGER)):
         finite = saved[name].dtype.kind in "if" and bool(np.isfinite(saved[name]).all())
         proper[name] = proper.get(name, True) and finite
     for name, is_proper in proper.items():

@@ -153,6 +153,38 @@ class Auditable(Protocol):
 
 
 @runtime_checkable
+class AcceptsAnyLosses(Protocol):
+    """Takes losses in any unit and of any sign; without it, they are to lie in [0, 1]."""
+
+    @property
+    def accepts_any_losses(self) -> bool: ...
+
+
+@runtime_checkable
+class Observes(Protocol):
+    """Learns also from the losses of episodes that it has not played, such as a history."""
+
+    def observe(self, losses: Any) -> None: ...
+
+
+@runtime_checkable
+class TakesContexts(Protocol):
+    """Is told the context of an episode, one of 0, 1, ..., before its policy is asked for."""
+
+    n_contexts: int
+
+    def enter(self, context: int) -> None: ...
+
+
+@runtime_checkable
+class CertifiesRegret(CountsEpisodes, Protocol):
+    """Knows after the fact a number that its regret since the first episode cannot exceed."""
+
+    @property
+    def regret_bound(self) -> float: ...
+
+
+@runtime_checkable
 class Compiled(Protocol):
     """Can be played without leaving compiled code."""
 
@@ -170,6 +202,7 @@ class Resumable(Protocol):
 CAPABILITIES: tuple[type, ...] = (
     *(HasLayout, DeclaresFeedback, CountsEpisodes, HasHorizon, HasEpochs, HasEpochStarts),
     *(HasWidth, EstimatesLosses, Auditable, Compiled, Resumable),
+    *(AcceptsAnyLosses, Observes, TakesContexts, CertifiesRegret),
 )
 """All that a learner may offer beside the two methods."""
 
@@ -199,6 +232,11 @@ def sees_all_losses(learner: Any) -> bool:
     return offers(learner, DeclaresFeedback) and learner.feedback == "full"
 
 
+def takes_any_losses(learner: Any) -> bool:
+    """Whether a learner takes losses outside [0, 1]."""
+    return offers(learner, AcceptsAnyLosses) and bool(learner.accepts_any_losses)
+
+
 def horizon_of(learner: Any) -> int | None:
     """The number of episodes a learner is tuned for, if any."""
     return learner.n_episodes if offers(learner, HasHorizon) else None
@@ -207,6 +245,15 @@ def horizon_of(learner: Any) -> int | None:
 def is_made_for(learner: Any, layout: Layout) -> bool:
     """Whether a learner has this layout, or does not say."""
     return not offers(learner, HasLayout) or learner.layout == layout
+
+
+def check_range(learner: Any, stream: Any, where: str) -> None:
+    """Reject losses outside [0, 1] for a learner that does not take them."""
+    if getattr(stream, "any_losses", False) and not takes_any_losses(learner):
+        raise InvalidInput(
+            f"{where}: {type(learner).__name__} needs losses in [0, 1]; rescale them, or choose a "
+            "learner that takes any, such as AdaFTRL"
+        )
 
 
 def check_layout(learner: Any, layout: Layout, where: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
 from advmdp.learners.bandit_uc_o_reps import (
     BanditUCOREPS,
     FlooredBanditUCOREPS,
@@ -15,8 +16,15 @@ from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
 from advmdp.learners.mdp_e import MDPE
+from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
 from advmdp.learners.ngs2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
+from advmdp.learners.planners.rolling import (
+    ExponentialPlanner,
+    KnownExponentialPlanner,
+    KnownWindowPlanner,
+    WindowPlanner,
+)
 from advmdp.learners.q_learning import QLearningB, QLearningH
 from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
 from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
@@ -67,5 +75,38 @@ LEARNERS: dict[str, Maker] = {
     "uob-ftrl": Maker(UOBFTRL, "unknown P, bandit, both worlds"),
     "optimistic-ftrl": Maker(OptimisticFTRL, "unknown P, bandit, both worlds"),
     "exp3-ix": Maker(Exp3IX, "unknown P, bandit, no guarantee"),
+    "ada-ftrl": Maker(
+        AdaFTRL, "known P, full information, adversarial", knows_transition=True, has_horizon=False
+    ),
+    "ada-ftrl-estimated": Maker(
+        EstimatedAdaFTRL, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "ada-mixture": Maker(
+        AdaMixture,
+        "known P, full information, adversarial",
+        knows_transition=True,
+        has_horizon=False,
+    ),
+    "ada-mixture-estimated": Maker(
+        EstimatedAdaMixture, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "plan-window": Maker(
+        WindowPlanner, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "plan-window-known": Maker(
+        KnownWindowPlanner,
+        "known P, full information, no guarantee",
+        knows_transition=True,
+        has_horizon=False,
+    ),
+    "plan-exponential": Maker(
+        ExponentialPlanner, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "plan-exponential-known": Maker(
+        KnownExponentialPlanner,
+        "known P, full information, no guarantee",
+        knows_transition=True,
+        has_horizon=False,
+    ),
     "uniform": Maker(Uniform, "naive", has_horizon=False),
 }

@@ -25,6 +25,7 @@ from advmdp.learners.base import (
     HasLayout,
     Resumable,
     horizon_of,
+    takes_any_losses,
 )
 from advmdp.learners.feedback import FlatEpisode, check_full_information, check_trajectory
 from advmdp.learners.first_version import is_first_version, renamed
@@ -96,7 +97,8 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     def _checked(self, feedback: Any) -> tuple[FlatEpisode, tuple[Floats, Floats]]:
         """The episode in flat numbers; losses of the path, and of all rows if they are seen."""
         if self.feedback == "full":
-            episode = check_full_information(self.layout, feedback)
+            any_losses = takes_any_losses(self)
+            episode = check_full_information(self.layout, feedback, any_losses=any_losses)
             return episode, (episode.losses[episode.path], episode.losses)
         episode = check_trajectory(self.layout, feedback)
         return episode, (episode.losses, NO_LOSSES)

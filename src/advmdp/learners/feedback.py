@@ -13,6 +13,9 @@ from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
 from advmdp.number_checks import float_array, shown, whole_array
 
+LARGEST_LOSS = 1e100
+"""Of learners that take losses in any unit: sums of many such losses stay finite."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
@@ -64,21 +67,31 @@ def check_trajectory(layout: Layout, trajectory: Trajectory) -> FlatEpisode:
     return FlatEpisode(*_check_path(layout, trajectory), np.ascontiguousarray(losses))
 
 
-def check_full_information(layout: Layout, feedback: FullInformation) -> FlatEpisode:
-    """The same for full information: losses of all rows."""
+def check_full_information(
+    layout: Layout, feedback: FullInformation, *, any_losses: bool = False
+) -> FlatEpisode:
+    """The same for full information: losses of all rows, in [0, 1] unless ``any_losses``."""
     if not isinstance(feedback, FullInformation):
         raise InvalidInput(
             "update: this learner needs the losses of all pairs; give it a FullInformation, "
             f"not a {type(feedback).__name__}"
         )
-    losses = layout.flat_pairs(feedback.losses, "losses")
-    outside = np.flatnonzero((losses < 0.0) | (losses > 1.0))
+    losses = check_losses(layout, feedback.losses, any_losses=any_losses)
+    return FlatEpisode(*_check_path(layout, feedback), losses)
+
+
+def check_losses(layout: Layout, table: Any, *, any_losses: bool) -> Floats:
+    """The losses of all rows as a new flat vector."""
+    losses = layout.flat_pairs(table, "losses")
+    low, high = (-LARGEST_LOSS, LARGEST_LOSS) if any_losses else (0.0, 1.0)
+    outside = np.flatnonzero((losses < low) | (losses > high))
     if len(outside):
         row = int(outside[0])
         raise InvalidInput(
-            f"losses: {losses[row]} at {layout.name_of_row(row)} is outside [0, 1]; rescale"
+            f"losses: {losses[row]} at {layout.name_of_row(row)} is outside "
+            f"[{low:.3g}, {high:.3g}]; rescale"
         )
-    return FlatEpisode(*_check_path(layout, feedback), losses)
+    return losses
 
 
 def _check_path(

@@ -14,6 +14,7 @@ from advmdp.archive import read_archive
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Layout
 from advmdp.layout_checks import checked_sizes
+from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
 from advmdp.learners.saveable import KIND, VERSION, Saveable
@@ -78,7 +79,7 @@ def _classes(own: tuple[type[Saveable], ...]) -> Classes:
         if not isinstance(make, type) or not issubclass(make, Saveable):
             raise InvalidInput(f"load: {shown(make)} is not the class of a learner")
     makers: list[Any] = [entry.make for entry in LEARNERS.values()]
-    return {make.__name__: make for make in [*makers, Doubling, *own]}
+    return {make.__name__: make for make in [*makers, Doubling, PerContext, *own]}
 
 
 def _class(wanted: str, classes: Classes, name: str) -> Callable[..., Any]:

@@ -32,6 +32,7 @@ from advmdp.kernels.model.visits import (
 from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.held import MERGED, HeldRows
+from advmdp.learners.adaptive import state_invariants as adaptive_invariants  # noqa: F401
 from advmdp.learners.state_checks import (
     TOLERANCE,
     Scope,

@@ -11,8 +11,8 @@ from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
 
 
-def unit_pairs(layout: Layout, table: Any, name: str) -> Floats:
-    """A pair table of losses in [0, 1] as a new flat vector.
+def unit_pairs(layout: Layout, table: Any, name: str, *, any_losses: bool = False) -> Floats:
+    """A pair table of losses in [0, 1], or of ``any_losses``, as a new flat vector.
 
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=1)
     >>> unit_pairs(layout, [[[0.5]], [[0.0], [1.5]]], "mean")
@@ -22,7 +22,7 @@ def unit_pairs(layout: Layout, table: Any, name: str) -> Floats:
     """
     flat = instance(layout, Layout, "layout").flat_pairs(table, name)
     outside = (flat < 0.0) | (flat > 1.0)
-    if outside.any():
+    if outside.any() and not any_losses:
         row = int(outside.argmax())
         raise InvalidInput(
             f"{name}: {flat[row]} at {layout.name_of_row(row)}; losses lie in [0, 1]"
@@ -30,8 +30,10 @@ def unit_pairs(layout: Layout, table: Any, name: str) -> Floats:
     return flat
 
 
-def unit_tables(layout: Layout, tables: Any, name: str) -> Floats:
-    """A sequence of K pair tables of losses in [0, 1] as one new array of shape (K, R)."""
+def unit_tables(layout: Layout, tables: Any, name: str, *, any_losses: bool = False) -> Floats:
+    """A sequence of K such tables as one new array of shape (K, R)."""
     if not is_sequence(tables) or len(tables) == 0:
         raise InvalidInput(f"{name}: give a sequence of at least one pair table")
-    return np.stack([unit_pairs(layout, t, f"{name}[{i}]") for i, t in enumerate(tables)])
+    return np.stack(
+        [unit_pairs(layout, t, f"{name}[{i}]", any_losses=any_losses) for i, t in enumerate(tables)]
+    )

@@ -65,8 +65,12 @@ class ProgramStream:
         program: LossProgram,
         seed: int | np.random.SeedSequence,
         length: int | None = None,
+        *,
+        any_losses: bool = False,
     ) -> None:
         self.program = program
+        self.any_losses = any_losses
+        """Whether losses may lie outside [0, 1]; a stream without the attribute keeps to it."""
         self.words = seed_words(seed)
         self._length = length
 

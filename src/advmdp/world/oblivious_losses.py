@@ -242,7 +242,8 @@ class Replayed:
 
     ``tables`` is an array of shape ``(T', R)`` (flat vectors over rows) or a sequence of pair
     tables.  A run of more than T' episodes is rejected unless ``repeat`` is set; the tables are
-    then used cyclically.
+    then used cyclically.  With ``any_losses`` the losses may be in any unit and of any sign, as
+    learners take them that declare it (``learners/base.py: AcceptsAnyLosses``).
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
     >>> stream = Replayed(np.array([[0.1, 0.2], [0.3, 0.4]])).begin(layout, seed=0)
@@ -256,12 +257,18 @@ class Replayed:
 
     tables: Any = field(repr=False)
     repeat: bool = False
+    any_losses: bool = False
 
     def __post_init__(self) -> None:
-        settle(self, repeat=flag(self.repeat, "repeat"))
+        settle(
+            self,
+            repeat=flag(self.repeat, "repeat"),
+            any_losses=flag(self.any_losses, "any_losses"),
+        )
         keep_copy(self, "tables")
 
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
-        tables = unit_tables(layout, self.tables, "tables")
+        tables = unit_tables(layout, self.tables, "tables", any_losses=self.any_losses)
         length = None if self.repeat else len(tables)
-        return ProgramStream(loss_program(CYCLE, tables), seed, length)
+        program = loss_program(CYCLE, tables)
+        return ProgramStream(program, seed, length, any_losses=self.any_losses)

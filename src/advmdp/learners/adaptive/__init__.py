@@ -1,0 +1,1 @@
+"""Learners without a rate, a range or a horizon to set."""

@@ -1,0 +1,84 @@
+"""What learners for losses in any unit share: the transition they plan with, and history."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from advmdp.errors import InvalidInput
+from advmdp.layout import Floats, Table
+from advmdp.learners.base import AcceptsAnyLosses, CountsEpisodes, Observes
+from advmdp.learners.compiled import FullInformationLearner
+from advmdp.learners.feedback import FlatEpisode, check_losses
+from advmdp.number_checks import real_number, shown
+
+NOWHERE = np.zeros(0, dtype=np.int64)
+
+
+class AnyLossLearner(FullInformationLearner, CountsEpisodes, AcceptsAnyLosses, Observes):
+    """Full information, losses in any unit and of any sign, a known or an estimated transition.
+
+    The state has fields ``transition`` and ``clock``.
+    """
+
+    accepts_any_losses: ClassVar[bool] = True  # type: ignore[misc]
+
+    @property
+    def episodes(self) -> int:
+        """Episodes learnt from so far, those of ``observe`` included."""
+        return int(self._state.clock[0])
+
+    @property
+    def transition(self) -> Table:
+        """The transition that the learner plans with, known or estimated, a triple table."""
+        return self.layout.triples(self._state.transition.chance.copy())
+
+    def flat_policy(self) -> Floats:
+        """``policy()`` as a flat vector over pairs, for mixtures of many learners."""
+        with self._one_thread:
+            found: Floats = self._state.policy.copy()
+        return found
+
+    def observe(self, losses: Any) -> None:
+        """Learn from the losses of an episode that was not played: a pair table."""
+        flat = check_losses(self.layout, losses, any_losses=True)
+        self._learn(FlatEpisode(NOWHERE, NOWHERE, flat), (flat, flat))
+
+    def share_counts(self, other: AnyLossLearner) -> None:
+        """Count visits together with a learner of the same class from now on.
+
+        Nothing is shared where the transition is known.  Call ``renew`` before the policy of a
+        learner after others have counted.
+        """
+        if type(other) is not type(self) or other.layout != self.layout:
+            raise InvalidInput(
+                "share_counts: the other learner has another class or layout; "
+                "counts can be shared between equals only"
+            )
+        theirs = other._state.transition
+        shared = self._state.transition._replace(pairs=theirs.pairs, triples=theirs.triples)
+        self._state = self._state._replace(transition=shared)
+        self.renew()
+
+    def renew(self) -> None:
+        """Find the policy anew for the transition as it is estimated now."""
+        with self._one_thread:
+            self._plan()
+
+    def _plan(self) -> None:
+        raise NotImplementedError
+
+    def _adopt(self, earlier: Any) -> None:
+        """The counts of an earlier learner."""
+        mine, theirs = self._state.transition, earlier.transition
+        mine.pairs[...], mine.triples[...] = theirs.pairs, theirs.triples
+        self.renew()
+
+
+def checked_forgetting(forgetting: float) -> float:
+    """g, the weight that losses keep from an episode to the next: in (0, 1]."""
+    number = real_number(forgetting, "forgetting")
+    if not 0.0 < number <= 1.0:
+        raise InvalidInput(f"{shown(forgetting)} is not in (0, 1]", field="forgetting")
+    return number

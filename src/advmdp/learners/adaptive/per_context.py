@@ -1,0 +1,214 @@
+"""Contexts: one learner for each kind of episode, with counts in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.errors import InvalidInput
+from advmdp.layout import Layout, Table
+from advmdp.learners.adaptive.any_losses import AnyLossLearner
+from advmdp.learners.base import (
+    AcceptsAnyLosses,
+    Compiled,
+    CompiledLoop,
+    CountsEpisodes,
+    DeclaresFeedback,
+    HasLayout,
+    Observes,
+    Resumable,
+    TakesContexts,
+    offers,
+    takes_any_losses,
+)
+from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.saveable import Saveable, Saved
+from advmdp.learners.state_checks import LARGEST_CLOCK
+from advmdp.learners.tuning import checked_layout
+from advmdp.number_checks import whole_number
+
+MOST_CONTEXTS = 10_000
+
+
+class PerContext(
+    Saveable,
+    HasLayout,
+    DeclaresFeedback,
+    CountsEpisodes,
+    AcceptsAnyLosses,
+    Observes,
+    TakesContexts,
+    Compiled,
+    Resumable,
+):
+    """A learner for every context: weekdays and Sundays, seasons, kinds of customers.
+
+    The context of an episode is known before its policy is chosen.  Each context has an iterate
+    and a rate of its own.  Learners that plan with an estimated transition (``AnyLossLearner``)
+    estimate it together, since what an action leads to does not depend on the context; all others
+    count each for itself.
+
+    Parameters
+    ----------
+    make
+        The class of the learners.
+    layout
+        Layers, actions and declared successors [X, A].
+    n_contexts
+        Contexts are 0 .. n_contexts - 1.
+    **parameters
+        All other parameters of the learners; a horizon ``n_episodes`` is that of each context.
+
+    Guarantee: regret against the best policy of each context, the sum of the learners' regrets;
+    it is measured more strictly than against one policy for all.
+
+    >>> from advmdp.learners.planners import WindowPlanner
+    >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
+    >>> learner = PerContext(WindowPlanner, layout, 2, window=7)
+    >>> learner.enter(1)
+    >>> learner.observe([np.array([[5.0, -5.0]]), np.zeros((2, 2))])
+    >>> learner.policy()[0]
+    array([[0., 1.]])
+    >>> learner.enter(0)                                    # nothing was seen in this context
+    >>> learner.policy()[0]
+    array([[0.5, 0.5]])
+
+    ``advmdp.play(..., contexts=...)`` tells it the contexts.
+
+    Reference: a table of contexts, folklore; for one state, Cesa-Bianchi and Lugosi, "Prediction,
+    Learning, and Games", 2006, section 4.5.
+    """
+
+    def __init__(
+        self, make: type[CompiledLearner], layout: Layout, n_contexts: int, **parameters: Any
+    ) -> None:
+        if not isinstance(make, type) or not issubclass(make, CompiledLearner):
+            raise InvalidInput("make: give the class of a learner, and its parameters by keyword")
+        self.layout = checked_layout(layout)
+        self.n_contexts = whole_number(n_contexts, "n_contexts")
+        if self.n_contexts > MOST_CONTEXTS:
+            raise InvalidInput(f"{n_contexts} is above {MOST_CONTEXTS}", field="n_contexts")
+        self.learners: list[Any] = [
+            make(layout=self.layout, **parameters)  # type: ignore[call-arg]
+            for _ in range(self.n_contexts)
+        ]
+        """The learners by their contexts."""
+        self._shares = isinstance(self.learners[0], AnyLossLearner)
+        if self._shares:
+            for learner in self.learners[1:]:
+                learner.share_counts(self.learners[0])
+        self._context, self._episodes = 0, 0
+
+    # ------------------------------------------------------------------ the contract
+
+    @property
+    def feedback(self) -> Literal["bandit", "full"]:
+        """What the learners see."""
+        found: Literal["bandit", "full"] = self.learners[0].feedback
+        return found
+
+    @property
+    def accepts_any_losses(self) -> bool:
+        """Whether the learners take losses outside [0, 1]."""
+        return takes_any_losses(self.learners[0])
+
+    @property
+    def episodes(self) -> int:
+        """Episodes learnt from so far, in all contexts."""
+        return self._episodes
+
+    @property
+    def context(self) -> int:
+        """The context of the coming episode."""
+        return self._context
+
+    @property
+    def _learner(self) -> Any:
+        return self.learners[self._context]
+
+    def enter(self, context: int) -> None:
+        """The coming episodes are of this context."""
+        number = whole_number(context, "context", least=0)
+        if number >= self.n_contexts:
+            raise InvalidInput(f"{context} is not in 0..{self.n_contexts - 1}", field="context")
+        if number != self._context:
+            self._context = number
+            if self._shares:  # others have counted since
+                self._learner.renew()
+
+    def policy(self) -> Table:
+        """The policy of the coming episode in its context, a pair table."""
+        policy: Table = self._learner.policy()
+        return policy
+
+    def update(self, feedback: Any) -> None:
+        """Learn from one episode of the context, played with ``policy()``."""
+        self._learner.update(feedback)
+        self._episodes += 1
+
+    def observe(self, losses: Any) -> None:
+        """Learn from the losses of an episode of the context that was not played."""
+        if not offers(self._learner, Observes):
+            raise InvalidInput(f"observe: {type(self._learner).__name__} learns from what it plays")
+        self._learner.observe(losses)
+        self._episodes += 1
+
+    # ------------------------------------------------------------------ keeping, and speed
+
+    def state(self) -> Saved:
+        """A copy of everything the future depends on, as plain arrays."""
+        found: Saved = {"clock": np.array([self._context, self._episodes])}
+        for i, learner in enumerate(self.learners):
+            if self._shares:  # as it will be when its context is entered: a state is consistent
+                learner.renew()
+            found |= {f"{i}.{name}": array for name, array in learner.state().items()}
+        return found
+
+    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what ``state()`` returned, on a learner made with the same parameters."""
+        clock = saved.get("clock", np.zeros(0))
+        if clock.shape != (2,) or clock.dtype.kind != "i":
+            raise InvalidInput("restore: no clock of contexts; restore into the same class")
+        context, episodes = clock.tolist()
+        if not (0 <= context < self.n_contexts and 0 <= episodes <= LARGEST_CLOCK):
+            raise InvalidInput(f"restore: clock has context {context} after {episodes} episodes")
+        parts = [f"{i}." for i in range(self.n_contexts)]
+        if any(name != "clock" and not name.startswith(tuple(parts)) for name in saved):
+            raise InvalidInput("restore: the saved state has other parts; restore the same class")
+        before = [learner.state() for learner in self.learners]
+        try:
+            for part, learner in zip(parts, self.learners, strict=True):
+                own = [name for name in saved if name.startswith(part)]
+                learner.restore({name.removeprefix(part): saved[name] for name in own})
+            self._check_shared(saved)
+        except InvalidInput:
+            for learner, state in zip(self.learners, before, strict=True):
+                learner.restore(state)
+            raise
+        self._context, self._episodes = context, episodes
+
+    def _check_shared(self, saved: Mapping[str, NDArray[Any]]) -> None:
+        """Learners that count together have the same counts."""
+        for i in range(1, self.n_contexts) if self._shares else ():
+            for name in ("pairs", "triples"):
+                first, other = (saved[f"{j}.transition.{name}"] for j in (0, i))
+                if not np.array_equal(first, other):
+                    raise InvalidInput(f"restore: contexts 0 and {i} have other counts ({name})")
+
+    def compiled_loop(self) -> CompiledLoop:
+        """For ``play``: compiled episodes of the context that was entered."""
+        return CompiledLoop(self._compiled_slice, (), self._finish)
+
+    def _compiled_slice(self, *world: Any) -> int:
+        start = world[-2]
+        loop = self._learner.compiled_loop()
+        reached = int(loop.kernel(*world, *loop.state))
+        self._episodes += reached - start
+        return reached
+
+    def _finish(self, states: NDArray[np.int64], path: NDArray[np.int64]) -> None:
+        self._learner.compiled_loop().finish(states, path)
+        self._episodes += 1

@@ -1,0 +1,1 @@
+"""Mixtures of experts: learners, planners and any other policies, weighed by what they cost."""

@@ -1,0 +1,1 @@
+"""Planners, adaptive learners and mixtures."""
