@@ -40,7 +40,6 @@ from advmdp.experiments.specs.validation import (
     refuse_code,
 )
 
-
 MOST_RUNS = 1_000_000
 
 
