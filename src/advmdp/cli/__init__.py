@@ -5,6 +5,7 @@ Commands import what they need when they run, so that ``advmdp --help`` answers 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -14,8 +15,8 @@ import advmdp
 from advmdp.cli import playing, reading, reporting, verifying
 from advmdp.cli.demo import demo
 from advmdp.cli.options import BAD_INPUT, message_of
-from advmdp.cli.terminal.plain_text import plain_text
 from advmdp.errors import AdvMDPError
+from advmdp.plain_text import PlainFormatter, plain_text
 
 app = typer.Typer(
     help="Learning in adversarial Markov decision processes: UOB-REPS, exact and fast.",
@@ -40,6 +41,8 @@ for name, command in COMMANDS.items():
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; every failure is one line on stderr."""
+    if logging.lastResort is not None:  # it writes warnings to stderr
+        logging.lastResort.setFormatter(PlainFormatter("%(message)s"))
     try:
         code = app(arguments, prog_name="advmdp", standalone_mode=False)
     except AdvMDPError as problem:
