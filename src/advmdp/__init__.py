@@ -4,7 +4,9 @@
 from types import ModuleType
 
 from advmdp.kernel_cache import choose_kernel_cache
+from advmdp.startup import tell_in_one_line
 
+tell_in_one_line()
 choose_kernel_cache()
 
 from advmdp.errors import (

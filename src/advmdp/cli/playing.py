@@ -11,6 +11,7 @@ import typer
 
 from advmdp.cli import options as opt
 from advmdp.errors import InvalidInput, StorageFailure
+from advmdp.plain_text import plain_text
 
 if TYPE_CHECKING:
     from advmdp.experiments.engines.interface import Engine, EngineOptions
@@ -127,7 +128,6 @@ def _play(
     file: Path | None = None,
 ) -> None:
     """Play runs into a store; ``file`` holds their specs, if they come from one."""
-    from advmdp.cli.terminal.plain_text import plain_text
     from advmdp.cli.terminal.sweep_progress import following
     from advmdp.experiments.runner import run_all
     from advmdp.experiments.sweep import first_replicates
@@ -183,7 +183,8 @@ def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
         if len(cell.groups) > 1 and len(cells) == 1:
             console.print(rich_table(comparison_table(cell), cell.name))
     if len(cells) > MOST_TABLES:
-        console.print(f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}")
+        more = f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}"
+        console.print(plain_text(more), markup=False)
 
 
 def engine_maker(name: str, options: EngineOptions) -> MakeEngine:
