@@ -48,7 +48,7 @@ def rebuilt(
     """The learner of ``saveable.contents``; ``name`` is the file's, for messages."""
     classes = _classes(own)
     try:
-        version = int(header["version"])
+        version = whole_number(header["version"], f"{name}: version")
         if version > VERSION:
             raise InvalidInput(
                 f"{name}: a learner's file of version {version}, this advmdp reads up to version "
