@@ -62,7 +62,7 @@ def attempts(attempt: Attempt, rng: random.Random, n: int) -> Tally:
         try:
             attempt(rng)
         except am.AdvMDPError as problem:
-            assert "\n" not in str(problem), problem
+            assert "\n" not in str(problem), problem  # noqa: PT017
             refused += 1
     return Tally(refused, n - refused)
 
