@@ -21,8 +21,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from advmdp.store import Store
-from benchmarks.machine import describe
 from tests.engines.test_ray_engine import _ray_tasks
 from tests.experiments.sweeps import (
     command,
@@ -33,6 +31,9 @@ from tests.experiments.sweeps import (
     sweep_text,
 )
 from tests.fuzz.loaders import LOADERS, attempts
+
+from advmdp.store import Store
+from benchmarks.machine import describe
 
 RESULTS = Path(__file__).parent / "soak.json"
 LONGEST = 1.5  # seconds that a sweep or a service is left alone before it is killed

@@ -67,7 +67,8 @@ def _one_value(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
         values = [value for value in values if limits.min <= value <= limits.max]
     else:
         values = [True, False]
-    wrong.flat[rng.randrange(wrong.size)] = rng.choice(values)
+    with np.errstate(all="ignore"):  # half precision has no 1e300
+        wrong.flat[rng.randrange(wrong.size)] = rng.choice(values)
     return wrong
 
 
