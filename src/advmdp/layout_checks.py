@@ -100,7 +100,7 @@ def _support_mask(given: Any, k: int, shape: tuple[int, int, int]) -> NDArray[np
         raise InvalidInput(
             f"successors: layer {k} must hold booleans, or state numbers of shape {lead} + (m,)"
         )
-    if array.max(initial=-1) >= n_next or array.min(initial=0) < -1:
+    if array.size and (int(array.max()) >= n_next or int(array.min()) < -1):
         raise InvalidInput(
             f"successors: layer {k} names a state outside 0..{n_next - 1} (-1 is padding)"
         )

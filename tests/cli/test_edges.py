@@ -120,3 +120,9 @@ def test_unknown_gymnasium_worlds(world: str, tmp_path: Path, capsys) -> None:  
     where = ["--store", str(tmp_path / "store")]
     assert main(["run", "uniform", "--mdp", "gymnasium", "--episodes", "9", *sets, *where]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_spec_without_an_end(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    for arguments in (["run", "--spec", "/dev/zero"], ["sweep", "/dev/zero"]):
+        assert main([*arguments, "--store", str(tmp_path / "store")]) == 2
+        assert "which no spec is" in capsys.readouterr().err

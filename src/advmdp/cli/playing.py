@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from advmdp.store import Store
 
 
+MOST_BYTES = 16 * 2**20  # of a file with a spec
 IN_A_SPEC = ("learner", "mdp", "layers", "actions", "losses", "episodes", "seed", "rewards", "sets")
 
 
@@ -226,7 +227,12 @@ def _errors_of(file: Path | None) -> Iterator[None]:
 
 
 def _text_of(path: Path) -> str:
+    """The text of a spec; a pipe will do, but not what has no end."""
     try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as problem:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) <= MOST_BYTES:
+            return data.decode("utf-8")
+    except (OSError, ValueError) as problem:
         raise InvalidInput(f"{path}: cannot be read: {problem}") from None
+    raise InvalidInput(f"{path}: longer than {MOST_BYTES:,} bytes, which no spec is")
