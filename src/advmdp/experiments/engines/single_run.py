@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from advmdp.evaluation.run import Snapshot
-from advmdp.experiments.build import build
+from advmdp.experiments.build import build, contexts_of
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, CheckpointSchedule
 from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunStopped
 from advmdp.experiments.spec import RunSpec
@@ -54,6 +54,7 @@ def play_run(
         progress=None if on_progress is None else lambda now: on_progress(report(now)),
         resume=saved.snapshot if saved else None,
         keep=writer,
+        contexts=contexts_of(spec, components.learner),
     )
     outcome = outcome_of(run, spec.rewards, components.mdp.n_steps)
     return CompletedRun(outcome, writer.seconds, resumed_at, resumed_seconds)
