@@ -163,3 +163,25 @@ def test_contexts_of_specs_are_checked() -> None:
     assert "contexts" not in RunSpec(**data).data()
     with pytest.raises(am.InvalidInput, match=r"learner\.by_context: the run has no contexts"):
         build(RunSpec(**data))
+
+
+def test_a_service_is_told_the_context(tmp_path: Path) -> None:
+    """Two contexts with opposite losses, in a program that restarts half-way."""
+    layout = am.Layout((1, 1), 2)
+    learner = am.PerContext(am.EstimatedAdaFTRL, layout, 2)
+    service = am.Service(learner, tmp_path / "service.am")
+    for episode in range(40):
+        if episode == 20:
+            service = am.Service.load(tmp_path / "service.am")
+        context = episode % 2
+        ticket = service.begin(context)
+        losses = [np.array([[0.0, 9.0]]) if context == 0 else np.array([[9.0, 0.0]])]
+        service.finish(ticket, am.FullInformation([0, 0], [0], losses))
+    for context in (0, 1):
+        ticket = service.begin(context)
+        assert ticket.policy[0][0, context] > 0.9
+        service.abandon(ticket)
+    with pytest.raises(am.InvalidInput, match=r"context: 2 is not in 0\.\.1"):
+        service.begin(2)
+    with pytest.raises(am.InvalidInput, match="context: Uniform takes none"):
+        am.Service(am.Uniform(layout)).begin(0)
