@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.run import checked_checkpoints, log_spaced
-from advmdp.experiments.catalogue import LEARNERS, LOSSES, MDPS
+from advmdp.experiments.catalogue import BY_CONTEXT, LEARNERS, LOSSES, MDPS
 from advmdp.experiments.loss_recipes import Draw
 from advmdp.experiments.spec import RunSpec
+from advmdp.learners.adaptive.per_context import PerContext
+from advmdp.learners.base import TakesContexts, offers
 from advmdp.learners.catalogue import LEARNERS as LEARNER_ENTRIES
 from advmdp.learners.presets import PRACTICAL
 from advmdp.seeds import generator
@@ -62,6 +64,13 @@ def evaluation_points(spec: RunSpec) -> NDArray[np.int64]:
     return checked_checkpoints(spec.checkpoints, spec.n_episodes)
 
 
+def contexts_of(spec: RunSpec, learner: Any) -> NDArray[np.int64] | None:
+    """The context of every episode, for a learner that is told."""
+    if spec.contexts is None or not offers(learner, TakesContexts):
+        return None
+    return np.resize(np.array(spec.contexts, dtype=np.int64), spec.n_episodes)
+
+
 def _mdp(spec: RunSpec, seed: np.random.SeedSequence) -> LayeredMDP:
     factory, given = MDPS[spec.mdp.name], spec.mdp.parameters
     if "seed" in factory.parameters:
@@ -96,6 +105,16 @@ def _learner(spec: RunSpec, mdp: LayeredMDP, seed: np.random.SeedSequence) -> An
         given["transitions"] = mdp.flat  # type: ignore[assignment]
     if "seed" in factory.parameters:
         given.setdefault("seed", seed)  # type: ignore[arg-type]
+    n_contexts = len(set(spec.contexts or (0,)))
+    if given.pop(BY_CONTEXT, False):
+        if spec.contexts is None:
+            raise InvalidInput(
+                "the run has no contexts; add contexts = [...]", field=f"learner.{BY_CONTEXT}"
+            )
+        given |= {"n_contexts": n_contexts}
+        return _constructed("learner", PerContext, factory.make, mdp.layout, **given)
+    if "n_contexts" in factory.parameters:
+        given.setdefault("n_contexts", n_contexts)
     return _constructed("learner", factory.make, mdp.layout, **given)
 
 

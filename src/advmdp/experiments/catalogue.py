@@ -65,10 +65,18 @@ class Factory:
         ]
 
 
-LEARNERS = {
-    name: Factory(entry.make, {"preset": str} if name in PRACTICAL else {})
-    for name, entry in LEARNER_ENTRIES.items()
-}
+BY_CONTEXT = "by_context"
+"""Whether there is one learner for each context of the run's ``contexts``."""
+
+
+def _learner_factory(name: str, make: Callable[..., Any]) -> Factory:
+    extra: dict[str, type] = {"preset": str} if name in PRACTICAL else {}
+    if "n_contexts" not in inspect.signature(make).parameters:
+        extra[BY_CONTEXT] = bool
+    return Factory(make, extra)
+
+
+LEARNERS = {name: _learner_factory(name, entry.make) for name, entry in LEARNER_ENTRIES.items()}
 MDPS = {
     "random": Factory(families.random_mdp),
     "grid": Factory(families.grid),
