@@ -23,6 +23,7 @@ from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
 from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
+from advmdp.learners.uob_log_barrier import UOBLogBarrier
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 
 
@@ -66,6 +67,7 @@ LEARNERS: dict[str, Maker] = {
     ),
     "uob-ftrl": Maker(UOBFTRL, "unknown P, bandit, both worlds"),
     "optimistic-ftrl": Maker(OptimisticFTRL, "unknown P, bandit, both worlds"),
+    "uob-log-barrier": Maker(UOBLogBarrier, "unknown P, bandit, small losses"),
     "exp3-ix": Maker(Exp3IX, "unknown P, bandit, no guarantee"),
     "uniform": Maker(Uniform, "naive", has_horizon=False),
 }
