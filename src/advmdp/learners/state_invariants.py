@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from advmdp.kernels.ftrl.fixed_measure import FixedMeasure, find_reached
 from advmdp.kernels.ftrl.step import AGE, PENDING, FTRLStep, Objective
+from advmdp.kernels.ftrl.triples.step import Rates, TripleStep
 from advmdp.kernels.learners.fpop import FPLState, FPOPState
 from advmdp.kernels.learners.hedge import Exp3IXState, MDPEState, NGSState
 from advmdp.kernels.learners.mirror_descent import VisitedPairs
@@ -169,6 +170,24 @@ def check_ftrl(step: FTRLStep, scope: Scope) -> None:
     require_clock(scope, step.clock, AGE)
     scope.require((step.clock[PENDING:] <= 1).all(), "clock", "has flags that are not 0 or 1")
     scope.require(step.clock[PENDING] == 0, "clock", "has a restart that is pending")
+
+
+@checks(Rates)
+def check_rates(rates: Rates, scope: Scope) -> None:
+    """Positive weights, which only fall, and limits, which only grow."""
+    require_finite(scope, rates, "barrier", "limit", least=0.0)
+    scope.require((rates.barrier > 0.0).all(), "barrier", "is not positive")
+    scope.require((rates.limit > 0.0).all(), "limit", "is not positive")
+
+
+@checks(TripleStep)
+def check_triples(step: TripleStep, scope: Scope) -> None:
+    """All losses are taken in."""
+    scope.require((step.cost == 0.0).all(), "cost", "has losses that were not taken in")
+    scope.require(np.isin(step.clock, [0, 1]).all(), "clock", "has flags that are not 0 or 1")
+    q = step.measure.mass[:-1].repeat(scope.layout.n_actions) * step.measure.policy
+    took_part = step.measure.reached[:-1].repeat(scope.layout.n_actions) != 0
+    scope.require((q[took_part] > 0.0).all(), "measure.policy", "has pairs without mass")
 
 
 @checks(HeldRows)

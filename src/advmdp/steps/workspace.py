@@ -10,8 +10,10 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.ftrl.dual import FixedDual
-from advmdp.kernels.ftrl.fixed_measure import FixedMeasure
+from advmdp.kernels.ftrl.fixed_measure import FixedMeasure, find_reached
 from advmdp.kernels.ftrl.step import FTRLSettings, FTRLStep, Objective
+from advmdp.kernels.ftrl.triples.dual import TripleDual
+from advmdp.kernels.ftrl.triples.step import Rates, TripleStep
 from advmdp.kernels.kl.dual import Dual, Flows, MergedRows
 from advmdp.kernels.kl.linear.conjugate import Vectors
 from advmdp.kernels.kl.projection import Solver
@@ -140,6 +142,41 @@ def new_ftrl_step(layout: Layout, settings: FTRLSettings) -> FTRLStep:
         old_clock=np.zeros(3, dtype=np.int64),
         old_chance=np.zeros(layout.n_entries),
         old_reached=np.zeros(layout.n_states),
+    )
+
+
+def new_triple_dual(layout: Layout) -> TripleDual:
+    """Work space of the log barrier on triples."""
+    of_entries = ("reduced", "slope", "cost", "flow", "weight", "tie")
+    of_rows = ("total", "n_present", "inverse_weight", "inverse_tie", "shift", "scale")
+    sizes = dict.fromkeys(of_entries, layout.n_entries) | dict.fromkeys(of_rows, layout.n_rows)
+    vectors = {
+        name: np.zeros(sizes.get(name, layout.n_states))
+        for name in TripleDual._fields
+        if name not in ("blocks", "certificate")
+    }
+    return TripleDual(
+        **vectors, blocks=_new_blocks_of_one_thread(layout), certificate=_new_certificate()
+    )
+
+
+def new_triple_step(
+    layout: Layout, measure: Measure, barrier: float, limit: Floats, growth: float
+) -> TripleStep:
+    """The log-barrier step from an initial measure."""
+    fixed = FixedMeasure(*measure, np.zeros(layout.n_states, dtype=np.uint8))
+    find_reached(layout.graph(), fixed, np.zeros(layout.n_states))
+    rates = Rates(np.full(layout.n_rows, barrier), limit)
+    return TripleStep(
+        measure=fixed,
+        growth=growth,
+        rates=rates,
+        cost=np.zeros(layout.n_rows),
+        clock=np.zeros(1, dtype=np.int64),
+        dual=new_triple_dual(layout),
+        upper=np.zeros(layout.n_rows),
+        old=copy_of(rates),
+        old_cost=np.zeros(layout.n_rows),
     )
 
 
