@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import brentq
 
 import advmdp as am
-from advmdp.kernels.ftrl.step import FTRLStep
+from advmdp.kernels.ftrl.objective import FTRLStep
 from advmdp.kernels.ftrl.triples.step import TripleStep
 from advmdp.kernels.kl.step import KLStep
 from advmdp.kernels.steps import interface

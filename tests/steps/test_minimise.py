@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 import advmdp as am
 from advmdp.kernels.ftrl.minimum import minimise_costs
-from advmdp.steps.workspace import new_fixed_dual, new_fixed_measure
+from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure
 from tests.reference.instances import modest, random_kernel
 from tests.reference.plain_ftrl import leader, leader_conic
 from tests.reference.tables import Table, greatest_difference, inner, pair_sums

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from advmdp.kernels.ftrl.model import EMPIRICAL
+from advmdp.kernels.ftrl.objective import FTRLSettings, FTRLStep
 from advmdp.kernels.ftrl.regulariser import HYBRID
-from advmdp.kernels.ftrl.step import EMPIRICAL, FTRLSettings, FTRLStep, restart
+from advmdp.kernels.ftrl.step import restart
 from advmdp.kernels.learners.mirror_descent import MirrorState
 from advmdp.kernels.model.measure import Measure
 from advmdp.layout import Layout
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import checked_layout
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
+from advmdp.steps.ftrl_workspace import new_ftrl_step
 from advmdp.steps.minimise_triples import boxes_of
-from advmdp.steps.workspace import new_ftrl_step
 
 
 class FollowTheRegularisedLeader(MirrorDescent):

@@ -20,7 +20,7 @@ from advmdp.learners.tuning import (
     width_log_term,
 )
 from advmdp.steps.confidence import AnyTransition
-from advmdp.steps.workspace import new_triple_step
+from advmdp.steps.ftrl_workspace import new_triple_step
 
 
 class UOBLogBarrier(MirrorDescent):

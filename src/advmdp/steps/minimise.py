@@ -23,10 +23,10 @@ from advmdp.layout import Floats, Layout
 from advmdp.number_checks import shown
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
 from advmdp.steps.constraints import Inner, checked_constraints, find_multipliers
+from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure
 from advmdp.steps.minimise_triples import minimise_over_set
 from advmdp.steps.minimum import Minimum, PartialTransition, is_triple_table
 from advmdp.steps.regularisers import AnyRegulariser, checked_regulariser
-from advmdp.steps.workspace import new_fixed_dual, new_fixed_measure
 
 
 def minimise(
@@ -49,9 +49,8 @@ def minimise(
     constraints
         A list of (pair table g, limit): <g, q> <= limit.  The answer keeps to them up to 1e-9.
 
-    A set of transitions and a regulariser on pairs are refused: their dual has kinks at the
-    optimum, where Newton's method has no certificate.  States that the transition does
-    not lead to take no part in the sums.
+    A regulariser on pairs over a set is refused: its dual has kinks at the optimum.  States that
+    the transition does not lead to take no part in the sums.
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
     >>> known = KnownTransition(layout, [np.ones((1, 2, 1))])

@@ -17,8 +17,9 @@ from advmdp.kernels.steps.interface import ITERATIONS
 from advmdp.layout import Floats, Layout
 from advmdp.number_checks import shown
 from advmdp.steps.confidence import BoxSet, KnownTransition
+from advmdp.steps.ftrl_workspace import new_fixed_measure, new_triple_dual
 from advmdp.steps.minimum import Minimum, is_triple_table
-from advmdp.steps.workspace import free_boxes, new_fixed_measure, new_triple_dual
+from advmdp.steps.workspace import free_boxes
 
 
 def minimise_over_set(cost: Any, transitions: Any, regulariser: Any, constraints: Any) -> Minimum:
