@@ -206,7 +206,7 @@ def test_a_known_transition_counts_nothing_and_an_estimated_one_everything() -> 
 def test_what_was_never_tried_is_imagined_to_go_well() -> None:
     """One step to a good or a bad state, the better action never seen: it looks best of all."""
     layout = am.Layout((1, 2, 1), 2)
-    learner = am.EstimatedAdaFTRL(layout)
+    learner = am.EstimatedAdaFTRL(layout, prior=1.0)
     losses = [np.zeros((1, 2)), np.array([[0.0, 0.0], [9.0, 9.0]])]
     for _ in range(20):
         learner.update(am.FullInformation([0, 1, 0], [0, 0], losses))  # action 0 led to the bad one
@@ -216,7 +216,7 @@ def test_what_was_never_tried_is_imagined_to_go_well() -> None:
 
 def test_shared_rows_count_together_and_known_rows_stay() -> None:
     pooled = am.families.grid(2, 2, horizon=4, pooled=True)
-    learner = am.EstimatedAdaFTRL(pooled.layout)
+    learner = am.EstimatedAdaFTRL(pooled.layout, prior=1.0)
     am.play(pooled, am.losses.Stochastic(losses_of(pooled, 0)), learner, 50)
     state, counter = learner.state(), pooled.layout.counter_row
     chance, triples = state["transition.chance"], state["transition.triples"]
