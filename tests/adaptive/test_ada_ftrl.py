@@ -251,3 +251,23 @@ def test_a_good_hint_lowers_the_certificate() -> None:
     assert bound(1.0, lambda table: table) == pytest.approx(0.0, abs=1e-9)
     assert bound(1.0, lambda table: table + 0.1) < 0.1 * without
     assert bound(1.0, lambda table: 1.0 - table) > without
+
+
+def test_losses_of_a_users_own_may_have_any_unit() -> None:
+    def prices(episode: int, history: Any) -> Any:
+        return np.cos(np.arange(DENSE.layout.n_rows) + episode) * 1e4
+
+    losses, snapshots = am.losses.Custom(prices, any_losses=True), {}
+
+    def keep(episodes: int, snapshot: Any) -> None:
+        snapshots[episodes] = snapshot()
+
+    whole = am.play(DENSE, losses, made("ada-ftrl", DENSE), 50, keep=keep)
+    again = am.play(DENSE, losses, made("ada-ftrl", DENSE), 50, resume=snapshots[20])
+    assert np.array_equal(whole.regret, again.regret)
+    assert whole.regret_bound is not None
+    assert (whole.regret <= whole.regret_bound + 1e-6).all()
+    with pytest.raises(am.InvalidInput, match=r"needs losses in \[0, 1\]"):
+        am.play(DENSE, losses, made("uob-reps", DENSE), 40)
+    with pytest.raises(am.InvalidInput, match=r"losses lie in \[0, 1\]"):
+        am.play(DENSE, am.losses.Custom(prices), made("ada-ftrl", DENSE), 50)
