@@ -15,6 +15,7 @@ from benchmarks import (
     doubling,
     episodes,
     large_worlds,
+    leaders,
     learners,
     memory,
     pooling,
@@ -42,6 +43,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "robustness": robustness.run,
     "doubling": doubling.run,
     "projections": projections.run,
+    "leaders": leaders.run,
     "sweeps": sweeps.run,
     "report": report_speed.run,
 }

@@ -49,6 +49,7 @@ MAY_PASS: dict[str, set[str]] = {
     "path": {"text", "digit"},
     "maybe path": {"none", "text", "digit"},
     "maybe list": {"none"},
+    "maybe empty list": {"none", "list"},
     "numbers": {"list", "nan", "inf", "minus one", "array"},
 }
 
@@ -66,6 +67,7 @@ _KIND_OF_PARAMETER = {
     "eta": ("maybe real", 0.1),
     "gamma": ("maybe real", 0.1),
     "alpha": ("maybe real", 0.1),
+    "log_barrier": ("maybe real", 0.1),
     "delta": ("real", 0.1),
 }
 
@@ -128,6 +130,16 @@ def finish(number: Any, policy: Any) -> Any:
     return service
 
 
+def regularised(make: Any) -> Callable[..., Any]:
+    """A regulariser is compared with a layout when it is used."""
+
+    def call(**arguments: Any) -> Any:
+        return am.minimise(PAIRS, am.KnownTransition(LAYOUT, TRANSITIONS), make(**arguments))
+
+    return call
+
+
+ON_PAIRS: Arguments = {"on": ("object", "pairs")}
 EPISODES: Arguments = {"n_episodes": ("whole", 4), "seed": ("seed", 0)}
 STEP: Arguments = {"occupancy": ("table", am.occupancy_measure(TRANSITIONS, PAIRS, LAYOUT))}
 PATH: Arguments = {"states": ("table", [0, 1, 1, 0]), "actions": ("table", [0, 1, 1])}
@@ -208,6 +220,25 @@ DOORS: dict[str, Door] = {
     ),
     "Projector": (am.Projector, ON_LAYOUT),
     "project": (am.project, {"weights": ("table", TRANSITIONS), **SET}),
+    "PartialTransition": (
+        am.PartialTransition,
+        {**ON_LAYOUT, "transitions": ("table", TRANSITIONS)},
+    ),
+    "minimise": (
+        am.minimise,
+        {
+            "cost": ("table", PAIRS),
+            "transitions": ("object", am.KnownTransition(LAYOUT, TRANSITIONS)),
+            "regulariser": ("object", am.Tsallis(1.0)),
+            "constraints": ("maybe empty list", [(PAIRS, 2.0)]),
+        },
+    ),
+    "Entropy": (regularised(am.Entropy), {"eta": ("real", 0.5), **ON_PAIRS}),
+    "Tsallis": (
+        regularised(am.Tsallis),
+        {"eta": ("real", 0.5), "log_barrier": ("real", 0.1), **ON_PAIRS},
+    ),
+    "LogBarrier": (regularised(am.LogBarrier), {"weights": ("table", PAIRS), **ON_PAIRS}),
     "upper_occupancy": (am.upper_occupancy, {"policy": ("table", PAIRS), **SET}),
     "occupancy_measure": (
         am.occupancy_measure,

@@ -51,6 +51,7 @@ WRONG: dict[str, Any] = {
 }
 RECORDS = {
     *(
+        "Minimum",
         "Comparator",
         "Progress",
         "Projection",

@@ -11,6 +11,8 @@ import pytest
 from scipy.optimize import brentq
 
 import advmdp as am
+from advmdp.kernels.ftrl.step import FTRLStep
+from advmdp.kernels.ftrl.triples.step import TripleStep
 from advmdp.kernels.kl.step import KLStep
 from advmdp.kernels.steps import interface
 from tests.batch.simulator import simulate
@@ -24,7 +26,14 @@ def kl_learner(n_episodes: int) -> Any:
     return am.UOBREPS(WIDE.layout, n_episodes, log_scale=0.01)
 
 
+def ftrl_learner(n_episodes: int) -> Any:
+    # without a bonus, which moves the iterate as well
+    return am.UOBFTRL(WIDE.layout, n_episodes, log_barrier=0.1, log_scale=0.01, bonus_scale=0.0)
+
+
 STEPS = {
+    TripleStep: (WIDE, lambda n: am.UOBLogBarrier(WIDE.layout, n, log_scale=0.01)),
+    FTRLStep: (WIDE, ftrl_learner),
     KLStep: (WIDE, kl_learner),
     TsallisStep: (SINGLE, lambda n: LayeredTsallisINF(SINGLE.layout, n)),
 }

@@ -102,3 +102,83 @@ def test_a_wrong_seed_is_refused(saved: Any, change: dict[str, Any]) -> None:
 def test_a_huge_window_is_refused() -> None:
     with pytest.raises(am.InvalidInput, match="window: 1000000000000 episodes are too many"):
         am.SlidingWindowUCRL2(am.Layout((1, 2, 1), 2), window=10**12)
+
+
+# ---------------------------------------------------------------------- worlds and sweeps
+
+LITTLE_MEMORY = """
+import resource, sys
+import numpy as np
+import advmdp as am
+import advmdp.gym
+import gymnasium
+from advmdp.experiments.build import build
+from advmdp.experiments.spec import RunSpec
+from advmdp.experiments.sweep import SweepSpec
+
+lake = gymnasium.make("FrozenLake-v1")
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 300 * 2**20,) * 2)
+HUGE = 10**9
+
+
+def spec(**changes):
+    mdp = {"name": "random", "layer_sizes": [1, 2, 1], "n_actions": 2}
+    fields = dict(learner="uniform", mdp=mdp, losses="majority", n_episodes=2**31 - 1)
+    return build(RunSpec(**(fields | changes)))
+
+
+def sweep(**changes):
+    mdp = {"name": "random", "layer_sizes": [1, 2, 1], "n_actions": 2}
+    fields = dict(learner="uniform", mdp=mdp, losses="majority", n_episodes=10)
+    return SweepSpec(**(fields | changes)).runs()
+
+
+many = list(range(1, 1001))
+CALLS = [
+    lambda: am.families.grid(HUGE, HUGE, 3),
+    lambda: am.families.grid(HUGE, 1, 3),
+    lambda: am.families.grid(2, 2, HUGE),
+    lambda: am.families.grid(2, 2, 10**6, pooled=True),
+    lambda: am.families.grid(100, 100, 90_000),
+    lambda: am.families.river_swim(HUGE, 5),
+    lambda: am.families.river_swim(5, HUGE),
+    lambda: am.families.deep_sea(HUGE),
+    lambda: am.families.combination_lock(HUGE, 2, seed=0),
+    lambda: am.families.combination_lock(10**8, 2, seed=0),
+    lambda: am.families.combination_lock(2, HUGE, seed=0),
+    lambda: am.families.routing(HUGE, HUGE, seed=0),
+    lambda: am.families.routing(2, 10**8, seed=0),
+    lambda: am.families.routing(HUGE, 1, seed=0),
+    lambda: am.families.routing(3, 3, seed=0, n_links=HUGE),
+    lambda: am.families.random_mdp((1, HUGE, 1), 2, seed=0),
+    lambda: am.families.random_mdp((1, 2, 1), HUGE, seed=0),
+    lambda: am.time_expand(np.ones((1, 1, 1)), HUGE),
+    lambda: am.time_expand(np.full((600, 1, 600), 1 / 600), 99_999),
+    lambda: advmdp.gym.from_gymnasium(lake, HUGE),
+    lambda: advmdp.gym.unroll(lake, HUGE, am.Rewards(0, 1)),
+    lambda: spec(mdp={"name": "gymnasium", "id": "FrozenLake-v1", "horizon": HUGE}),
+    lambda: spec(checkpoints=HUGE),
+    lambda: spec(checkpoints=2**62),
+    lambda: spec(losses={"name": "switching", "n_tables": HUGE}),
+    lambda: spec(losses={"name": "turning", "parts": HUGE}),
+    lambda: spec(losses={"name": "corrupted", "n_corrupted": 2 * HUGE}),
+    lambda: spec(learner={"name": "ucrl2-window", "window": HUGE}),
+    lambda: sweep(replicates=10**12),
+    lambda: sweep(n_episodes=many, learner={"name": "uob-reps", "eta_scale": many}, replicates=9),
+]
+for i, call in enumerate(CALLS):
+    try:
+        call()
+    except am.InvalidInput as problem:
+        assert "\\n" not in str(problem), problem
+    else:
+        raise SystemExit(f"call {i} was accepted")
+print("refused", len(CALLS))
+"""
+
+
+def test_huge_worlds_and_sweeps_are_refused_within_little_memory() -> None:
+    done = subprocess.run([sys.executable, "-c", LITTLE_MEMORY], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "refused 30" in done.stdout

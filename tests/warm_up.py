@@ -1,8 +1,9 @@
 """``python -m tests.warm_up``: compile what the tests use, every program once.
 
 Two test processes that start with an empty cache would compile the same programs at the same time.
-Here the programs are dealt out to the cores of the machine, the longest first; the tests then load
-them from the cache.  Nothing depends on it but time.
+Here the programs are dealt out to the cores of the machine, the longest first and those with most
+in common one after the other; the tests then load them from the cache.  Nothing depends on it but
+time.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tests.reference.contract import made
 NARROW = am.families.random_mdp((1, 3, 2, 1), 2, seed=0)
 WIDE = am.families.random_mdp((1, 14, 3, 1), 2, seed=0)
 BY_SET = ("uob-reps", "uob-reps-l1", "o-reps")  # a box, a ball, a known transition
+NARROW_ONLY = ("uob-ftrl", "uob-log-barrier")  # the first for all of its family
 OTHERS = (
     *("fpop", "ucrl2", "ucbvi-bf", "q-learning-b", "mdp-e", "ngs-2010", "fpl", "exp3-ix"),
     "uniform",
@@ -72,10 +74,11 @@ def observed_run(name: str, wide: bool) -> None:
 def tasks() -> list[Task]:
     heavy = (compiled_loop, protocol_loop, projection, single_steps)
     found: list[Task] = [
-        (run, name, wide) for run in heavy for name in BY_SET for wide in (False, True)
+        (run, name, wide) for run in heavy for wide in (False, True) for name in BY_SET
     ]
+    found += [(run, name, False) for run in (*heavy[:2], single_steps) for name in NARROW_ONLY]
     found += [(observed_run, name, False) for name in BY_SET[:2]]
-    found += [(safe_path, name, False) for name in BY_SET[:2]]
+    found += [(safe_path, name, False) for name in (*BY_SET[:2], *NARROW_ONLY)]
     return found + [(run, name, False) for name in OTHERS for run in heavy[:2]]
 
 

@@ -4,7 +4,9 @@
 from types import ModuleType
 
 from advmdp.kernel_cache import choose_kernel_cache
+from advmdp.startup import tell_in_one_line
 
+tell_in_one_line()
 choose_kernel_cache()
 
 from advmdp.errors import (
@@ -33,6 +35,7 @@ from advmdp.learners.doubling import Doubling
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.fpop import FPL, FPOP
+from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
 from advmdp.learners.loading import load
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
@@ -46,14 +49,19 @@ from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
 from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
 from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
+from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
+from advmdp.learners.uob_log_barrier import UOBLogBarrier
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
 from advmdp.service import Service, Ticket
 from advmdp.start_view import StartView, start_views
 from advmdp.starts import StartsRun, play_starts
 from advmdp.steps.confidence import AnyTransition, BoxSet, KnownTransition, L1Set
+from advmdp.steps.minimise import minimise
+from advmdp.steps.minimum import Minimum, PartialTransition
 from advmdp.steps.mirror_descent import Projection, Projector, project
 from advmdp.steps.occupancy import occupancy_measure, policy_of, transition_of
+from advmdp.steps.regularisers import Entropy, LogBarrier, Tsallis
 from advmdp.steps.upper_occupancy import upper_occupancy
 from advmdp.world import families, losses
 from advmdp.world.mdp import LayeredMDP
@@ -73,6 +81,7 @@ __all__ = [
     "UCBVICH",
     "UCOREPS",
     "UCRL2",
+    "UOBFTRL",
     "UOBREPS",
     "UOBREPSL1",
     "AdaFTRL",
@@ -84,6 +93,7 @@ __all__ = [
     "Comparator",
     "DamagedFile",
     "Doubling",
+    "Entropy",
     "EstimatedAdaFTRL",
     "EstimatedAdaMixture",
     "Exp3IX",
@@ -95,9 +105,14 @@ __all__ = [
     "LayeredMDP",
     "Layout",
     "Learner",
+    "LogBarrier",
+    "LogBarrierFTRL",
+    "Minimum",
     "MissingExtra",
     "Mixture",
     "OREPSBandit",
+    "OptimisticFTRL",
+    "PartialTransition",
     "PerContext",
     "PerStart",
     "Progress",
@@ -116,7 +131,10 @@ __all__ = [
     "StorageFailure",
     "Ticket",
     "Trajectory",
+    "Tsallis",
+    "TsallisFTRL",
     "UCOREPSBox",
+    "UOBLogBarrier",
     "UOBREPSL1Printed",
     "UncertifiedStep",
     "Uniform",
@@ -125,6 +143,7 @@ __all__ = [
     "gym",
     "load",
     "losses",
+    "minimise",
     "occupancy_measure",
     "planners",
     "play",

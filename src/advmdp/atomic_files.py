@@ -40,7 +40,10 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """
     if not takes_a_file(path):
         raise StorageFailure(f"{path}: {NOT_A_FILE}; give another path")
-    target = Path(path).resolve()  # a link keeps pointing at the file
+    try:
+        target = Path(path).resolve()  # a link keeps pointing at the file
+    except (OSError, RuntimeError):  # links in a circle; no working folder to begin from
+        raise StorageFailure(f"{path}: leads nowhere; give another path") from None
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
     try:
         yield draft

@@ -108,6 +108,7 @@ class Layout:
         )
         # of the arrays of triple tables, and where each lies in a flat vector
         self._shapes = [(n, self.n_actions, m) for n, m in pairwise(self.layer_sizes)]
+        self._row_slices = [self.layer_rows(k) for k in range(self.n_layers)]
         self._slices = [self.layer_entries(k) for k in range(self.n_layers)]
         self.known = checked_known_rows(self, known_rows)
         """Which rows are known and their transition over entries; None where no row is."""
@@ -220,7 +221,7 @@ class Layout:
 
     def pairs(self, flat: Floats) -> Table:
         """A flat vector over rows as a pair table (views)."""
-        return [flat[self.layer_rows(k)].reshape(-1, self.n_actions) for k in range(self.n_layers)]
+        return [flat[rows].reshape(-1, self.n_actions) for rows in self._row_slices]
 
     def triples(self, flat: Floats) -> Table:
         """A flat vector over entries as a triple table; zero outside the declared support."""

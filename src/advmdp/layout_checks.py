@@ -15,6 +15,7 @@ from advmdp.number_checks import any_array, shown, whole_array, whole_number
 
 MAX_ENTRIES = 2**31  # flat indices are stored as 32-bit numbers
 MAX_LAYERS, MAX_PAIRS = 100_000, 10**8  # more would fill memory with index arrays alone
+MAX_MASK = 2**34  # entries of a declared support; each is a byte while the layout is made
 
 
 def checked_sizes(layer_sizes: Sequence[int]) -> tuple[int, ...]:
@@ -49,8 +50,15 @@ def refuse_too_large(sizes: tuple[int, ...], n_actions: int, *, is_dense: bool) 
             f"use at most {MAX_PAIRS}",
             field="n_actions",
         )
+    n_triples = sum(n * n_actions * m for n, m in pairwise(sizes))
     if is_dense:
-        refuse_too_many(sum(n * n_actions * m for n, m in pairwise(sizes)))
+        refuse_too_many(n_triples)
+    elif n_triples > MAX_MASK:
+        raise InvalidInput(
+            f"a support of {n_triples} triples, declared or not, is too large; "
+            f"use at most {MAX_MASK}",
+            field="layer_sizes",
+        )
 
 
 def refuse_too_many(n_entries: int) -> None:
@@ -92,7 +100,7 @@ def _support_mask(given: Any, k: int, shape: tuple[int, int, int]) -> NDArray[np
         raise InvalidInput(
             f"successors: layer {k} must hold booleans, or state numbers of shape {lead} + (m,)"
         )
-    if array.max(initial=-1) >= n_next or array.min(initial=0) < -1:
+    if array.size and (int(array.max()) >= n_next or int(array.min()) < -1):
         raise InvalidInput(
             f"successors: layer {k} names a state outside 0..{n_next - 1} (-1 is padding)"
         )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from advmdp.archive import JSON, read_archive, write_archive
-from advmdp.argument_checks import file_path, with_methods
+from advmdp.argument_checks import file_path, flag, with_methods
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Table
 from advmdp.learners.base import Learner, TakesContexts, horizon_of, offers
@@ -183,8 +183,10 @@ class Service:
         try:
             service = cls(rebuilt(header["learner"], arrays, str(path), *own), path)
             service.every = whole_number(header["every"], "every")
-            service.finished, service.abandoned = int(header["finished"]), int(header["abandoned"])
-            if header["open"]:
+            service.finished, service.abandoned = (
+                whole_number(header[name], name, least=0) for name in ("finished", "abandoned")
+            )
+            if flag(header["open"], "open"):
                 service._open = service._next_ticket()
         except (KeyError, TypeError) as error:
             raise DamagedFile(

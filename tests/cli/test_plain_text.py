@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from advmdp.cli import main
-from advmdp.cli.terminal.plain_text import plain_text
+from advmdp.plain_text import plain_text
 from advmdp.store import Store
 from tests.experiments.sweeps import one_run, play_here
 

@@ -14,6 +14,7 @@ from advmdp.experiments.engines import cuda_batches
 from advmdp.experiments.engines.cuda_batches import PreparedRun
 from advmdp.experiments.engines.results import RunProgress
 from advmdp.store import Store
+from tests.batch.simulator import simulate
 from tests.experiments.sweeps import finished_command, one_run, play_here, runs_of
 
 SWEEP = """
@@ -62,6 +63,42 @@ def test_no_gpu_is_said_in_one_line_and_nothing_is_created(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+HOSTILE = """
+import logging, sys
+from pathlib import Path
+from advmdp.archive import write_archive
+from advmdp.experiments.engines.cuda_batches import KIND, CudaEngine, batch_checkpoint
+from advmdp.experiments.runner import run_all
+from advmdp.store import Store
+from tests.batch.simulator import simulate
+from tests.experiments.sweeps import one_run
+
+logging.basicConfig(stream=sys.stdout)
+store = Store(Path(sys.argv[1]), create=True)
+number = np.int64
+wrong = [
+    {},
+    {"wave": np.ones(3), "per_wave": number(0)},
+    {"wave": number(10**12), "per_wave": number(1), "episodes": number(2), "stamp": number(0)},
+    {"wave": number(0), "per_wave": number(1), "episodes": number(2**62), "stamp": number(0)},
+]
+for replicate, arrays in enumerate(wrong):
+    spec = one_run(learner="exp3-ix", n_episodes=5, replicate=replicate)
+    file = batch_checkpoint(store.path, [spec])
+    write_archive(file, KIND, {}, {name: np.asarray(array) for name, array in arrays.items()})
+    summary = run_all([spec], store, CudaEngine(store.path))
+    assert summary.n_played == 1 and not summary.failures, summary
+    assert not file.exists()
+print("played")
+"""
+
+
+def test_a_hostile_checkpoint_of_a_batch_is_passed_over(tmp_path: Path) -> None:
+    output = simulate(HOSTILE, str(tmp_path / "store"))
+    assert "played" in output
+    assert output.count("checkpoint passed over") == 4
+
+
 # ------------------------------------------------------------------ progress of a batch
 
 
@@ -82,7 +119,8 @@ def test_a_batch_in_waves_is_reported_run_by_run(
     monkeypatch.setattr(cuda_batches, "REPORT_SECONDS", 0.0)
     specs = [one_run(n_episodes=6, replicate=i) for i in range(5)]
     batch = [PreparedRun(spec, build(spec)) for spec in specs]
-    saved = {name: np.array(n) for name, n in (("wave", 2), ("episodes", 4), ("per_wave", 2))}
+    numbers = {"wave": 2, "episodes": 4, "per_wave": 2, "stamp": 0}
+    saved = {name: np.array(number) for name, number in numbers.items()}
     seen: dict[str, list[RunProgress]] = {spec.id: [] for spec in specs}
     reporter = cuda_batches._Reporter(
         batch, saved if resumed else None, lambda run, progress: seen[run].append(progress)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advmdp.kernels.kl.linear.block_solve import factor_alone, factor_together, solve_blocks
-from advmdp.kernels.kl.linear.blocks import Blocks
+from advmdp.kernels.linear.block_solve import factor_alone, factor_together, solve_blocks
+from advmdp.kernels.linear.block_system import Blocks
 from advmdp.layout import Floats, Layout
 from advmdp.steps.workspace import new_solver
 from tests.reference.instances import modest

@@ -110,6 +110,7 @@ class Block:
         self._width, self._threads = width, threads
         self._own: list[tuple[Column, NDArray[Any], NDArray[np.int64]]] = []
         self._common: list[tuple[Column, NDArray[Any]]] = []
+        self._lasting: list[Column] = []
         self._own_bytes = self._common_bytes = 0
         tree = self._plant(trees, "", None, None)
         self.plan = Plan(tree, width, threads, self._own_bytes, max(self._common_bytes, 1))
@@ -162,6 +163,8 @@ class Block:
             self._common_bytes += _padded(first.nbytes, 8)
         else:
             self._own.append((column, data, which))
+            if first.ndim and storage in (Storage.LASTING, None):
+                self._lasting.append(column)
             self._own_bytes += _padded(first.nbytes * stride, 8 * self._width)
         return column
 
@@ -187,6 +190,18 @@ class Block:
         for column, data, which in self._own:
             flat = data.reshape(len(data), -1)[which[runs]].repeat(column.stride // self._width, 0)
             cells(out, column)[:] = flat.reshape(n_tiles, column.stride, -1).swapaxes(1, 2)
+        return out
+
+    def lasting_arrays(self, tiles: Bytes, n_runs: int) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Names and arrays (run, *shape) of what is carried from episode to episode."""
+        for column in self._lasting:
+            yield column.name, by_run(cells(tiles, column), column, n_runs)
+
+    def resumed(self, begin: int, end: int, saved: Bytes) -> Bytes:
+        """The tiles of runs that go on: what lasts from ``saved``, the rest as at the start."""
+        out = self.own(begin, end)
+        for column in self._lasting:
+            cells(out, column)[:] = cells(saved, column)
         return out
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from advmdp.batch.card import is_simulated, processors, require_gpu, runs_that_fit
 from advmdp.batch.columns import Block
 from advmdp.batch.records import Arrays, Records
+from advmdp.batch.resuming import SavedBatch, position_of
 from advmdp.batch.runs import BatchRun, casts, checked_batch
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.evaluation.run import Run, checked_checkpoints
@@ -112,8 +113,8 @@ def play_batch(
     require_gpu()
     block = Block(casts(runs, n_episodes), *shape_of(runs, width))
     per_wave = runs_that_fit(block.bytes_per_run, len(runs), memory)
-    if resume is not None and "per_wave" in resume:  # waves must be cut where they were
-        per_wave = min(per_wave, int(resume["per_wave"]))
+    if resume is not None:  # waves must be cut where they were
+        per_wave = min(per_wave, position_of(resume).per_wave)
     player = _Player(runs, points, block, per_wave, progress, save, save_seconds, collect)
     return player.play(resume)
 
@@ -163,19 +164,16 @@ class _Player:
         """Everything from the start, or from where ``resume`` stopped."""
         from advmdp.batch.wave import Wave
 
-        first = 0
-        if resume is not None:
-            self._check(resume)
-            self._records.restore(resume)
-            first = int(resume["wave"])
+        saved = None if resume is None else self._checked(resume)
+        first = 0 if saved is None else saved.begin
         seconds = time.perf_counter()
         for begin in range(first, len(self._runs), self._per_wave):
             end = min(begin + self._per_wave, len(self._runs))
             wave = Wave(self._block, self._programs, begin, end)
             played = 0
-            if resume is not None and begin == first:
-                wave.restore(resume["tiles"], resume["done"])
-                played = int(resume["episodes"])
+            if saved is not None and begin == first:
+                wave.restore(saved.tiles(), saved.done)
+                played = saved.position.episodes
                 self._before = begin * int(self._points[-1]) + played * (end - begin)
             self._play_wave(wave, played)
             self._records.finish(wave)
@@ -219,12 +217,17 @@ class _Player:
         position = zlib.crc32(np.array([self._per_wave, *self._points]).tobytes())
         return zlib.crc32(position.to_bytes(4, "big"), self._block.stamp())
 
-    def _check(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        if "stamp" not in saved or int(saved["stamp"]) != self._stamp():
+    def _checked(self, resume: Mapping[str, NDArray[Any]]) -> SavedBatch:
+        """The saved batch, after every check; the records go on from it."""
+        if position_of(resume).stamp != self._stamp():
             raise InvalidInput(
                 "resume: these arrays belong to another batch; give the same runs, n_episodes, "
                 "checkpoints and width as when they were saved, and no less memory"
             )
+        saved = SavedBatch(resume, self._runs, self._points, self._block)
+        saved.check(self._records.arrays_before(saved.begin, self._block.plan.columns()))
+        self._records.restore(resume)
+        return saved
 
     def _results(self, seconds: float) -> list[Run]:
         refused = self._records.refused

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.batch.columns import Column
 from advmdp.batch.runs import BatchRun
 from advmdp.evaluation.account import Decomposition, four_terms, new_ledger, solver_statistics
 from advmdp.evaluation.comparator import best_fixed_policy
@@ -66,6 +67,16 @@ class Records:
     def arrays(self) -> Arrays:
         """Live, for saving."""
         final = {f"final.{name}": array for name, array in self._final.items()}
+        return {"figures": self.figures, "refused": self.refused, **final}
+
+    def arrays_before(self, wave: int, columns: Mapping[str, Column]) -> Arrays:
+        """``arrays`` when the wave that begins at this run is played, in shape and type."""
+        finished = {name: columns[place] for name, place in FINAL.items() if place in columns}
+        final = {
+            f"final.{name}": np.zeros((len(self._runs), *column.shape), column.dtype)
+            for name, column in finished.items()
+            if wave > 0
+        }
         return {"figures": self.figures, "refused": self.refused, **final}
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:

@@ -17,6 +17,7 @@ from advmdp.claims.lemmas import (
     visit_sums,
 )
 from advmdp.claims.regret import (
+    both_worlds,
     estimator,
     exploration_spread,
     four_terms,
@@ -48,6 +49,7 @@ CLAIMS: dict[str, AnyClaim] = {
         exploration_spread.CLAIM,
         full_information.CLAIM,
         stochastic_learners.CLAIM,
+        both_worlds.CLAIM,
     )
 }
 

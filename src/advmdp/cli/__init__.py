@@ -5,7 +5,11 @@ Commands import what they need when they run, so that ``advmdp --help`` answers 
 
 from __future__ import annotations
 
+import logging
+import os
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -13,9 +17,10 @@ import typer
 import advmdp
 from advmdp.cli import playing, reading, reporting, verifying
 from advmdp.cli.demo import demo
-from advmdp.cli.options import BAD_INPUT, message_of
-from advmdp.cli.terminal.plain_text import plain_text
+from advmdp.cli.options import BAD_INPUT, FAILED, message_of
 from advmdp.errors import AdvMDPError
+from advmdp.plain_text import PlainFormatter, plain_text
+from advmdp.startup import line_about
 
 app = typer.Typer(
     help="Learning in adversarial Markov decision processes: UOB-REPS, exact and fast.",
@@ -40,24 +45,44 @@ for name, command in COMMANDS.items():
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; every failure is one line on stderr."""
+    if logging.lastResort is not None:  # it writes warnings to stderr
+        logging.lastResort.setFormatter(PlainFormatter("%(message)s"))
     try:
         code = app(arguments, prog_name="advmdp", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except AdvMDPError as problem:
         return _refuse(message_of(problem))
-    except MemoryError:
-        return _refuse("not enough memory; use fewer states or fewer actions")
-    except Exception as problem:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as problem:  # libraries written in Rust raise such ones
         # Typer's own errors ("No such option: ...") share no public base class across the
         # supported versions, but all have this method.  Anything else is a defect: let it show.
-        if not hasattr(problem, "format_message"):
+        if hasattr(problem, "format_message"):
+            return _refuse(problem.format_message())
+        line = line_about(problem)
+        if line is None:
             raise
-        return _refuse(problem.format_message())
+        _give_up_output()
+        return FAILED if isinstance(problem, BrokenPipeError) else _refuse(line)
     return code if isinstance(code, int) else 0
 
 
 def _refuse(message: str) -> int:
-    typer.echo(f"error: {plain_text(' '.join(message.split()))}", err=True)
+    with suppress(OSError):  # a full device behind stderr: the exit code remains
+        typer.echo(f"error: {plain_text(' '.join(message.split()))}", err=True)
     return BAD_INPUT
+
+
+def _give_up_output() -> None:
+    """Let go of an output that takes nothing more, so that the interpreter can end."""
+    try:
+        sys.stdout.flush()
+    except (OSError, AttributeError):
+        with suppress(OSError, ValueError, AttributeError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
 
 
 def _print_version(wanted: bool) -> None:

@@ -9,6 +9,7 @@ import typer
 
 import advmdp
 from advmdp.cli.options import INTERRUPTED, MOST_EPISODES, layer_sizes_of
+from advmdp.plain_text import plain_text
 
 if TYPE_CHECKING:
     from advmdp.world.losses import Majority
@@ -134,7 +135,7 @@ def _demo(
         shaded=adverse,
         note=f"Shaded: every preference among the losses is reversed.  {world}, seed {seed}.",
     )
-    console.print(f"Figure: {output}", soft_wrap=True)
+    console.print(plain_text(f"Figure: {output}"), soft_wrap=True, markup=False)
 
 
 def _demo_world(

@@ -13,6 +13,7 @@ import typer
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.experiments.engines.registry import DEFAULT_ENGINE as DEFAULT_ENGINE
 from advmdp.experiments.engines.registry import engine_names
+from advmdp.plain_text import plain_text
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes; 130 is what shells expect after Ctrl-C
 MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
@@ -169,4 +170,4 @@ def message_of(problem: AdvMDPError) -> str:
 
 def command_line() -> str:
     """The command that is running, ready to be pasted into a shell."""
-    return shlex.join(["advmdp", *sys.argv[1:]])
+    return plain_text(shlex.join(["advmdp", *sys.argv[1:]]))

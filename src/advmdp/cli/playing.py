@@ -11,6 +11,7 @@ import typer
 
 from advmdp.cli import options as opt
 from advmdp.errors import InvalidInput, StorageFailure
+from advmdp.plain_text import plain_text
 
 if TYPE_CHECKING:
     from advmdp.experiments.engines.interface import Engine, EngineOptions
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from advmdp.store import Store
 
 
+MOST_BYTES = 16 * 2**20  # of a file with a spec
 IN_A_SPEC = ("learner", "mdp", "layers", "actions", "losses", "episodes", "seed", "rewards", "sets")
 
 
@@ -127,7 +129,6 @@ def _play(
     file: Path | None = None,
 ) -> None:
     """Play runs into a store; ``file`` holds their specs, if they come from one."""
-    from advmdp.cli.terminal.plain_text import plain_text
     from advmdp.cli.terminal.sweep_progress import following
     from advmdp.experiments.runner import run_all
     from advmdp.experiments.sweep import first_replicates
@@ -183,7 +184,8 @@ def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
         if len(cell.groups) > 1 and len(cells) == 1:
             console.print(rich_table(comparison_table(cell), cell.name))
     if len(cells) > MOST_TABLES:
-        console.print(f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}")
+        more = f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}"
+        console.print(plain_text(more), markup=False)
 
 
 def engine_maker(name: str, options: EngineOptions) -> MakeEngine:
@@ -225,7 +227,12 @@ def _errors_of(file: Path | None) -> Iterator[None]:
 
 
 def _text_of(path: Path) -> str:
+    """The text of a spec; a pipe will do, but not what has no end."""
     try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as problem:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) <= MOST_BYTES:
+            return data.decode("utf-8")
+    except (OSError, ValueError) as problem:
         raise InvalidInput(f"{path}: cannot be read: {problem}") from None
+    raise InvalidInput(f"{path}: longer than {MOST_BYTES:,} bytes, which no spec is")

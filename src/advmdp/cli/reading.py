@@ -10,6 +10,7 @@ import typer
 
 from advmdp.cli import options as opt
 from advmdp.errors import InvalidInput, StorageFailure
+from advmdp.plain_text import plain_text
 
 
 def list_runs(
@@ -69,4 +70,4 @@ def export(
     there = Store(store)
     frame = there.runs() if runs else with_identity(there.curves(), there.runs())
     write_atomically(output, [as_bytes(frame, csv=csv)])
-    typer.echo(f"{frame.height:,} rows: {output}")
+    typer.echo(plain_text(f"{frame.height:,} rows: {output}"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from advmdp.cli import options as opt
+from advmdp.plain_text import plain_text
 
 if TYPE_CHECKING:
     from advmdp.reports.results import Results
@@ -23,7 +24,7 @@ def report(
     """Write one HTML page about all finished runs; it opens offline."""
     from advmdp.reports.html.report_page import write_report
 
-    typer.echo(f"Report: {write_report(_results(store), output, title)}")
+    typer.echo(plain_text(f"Report: {write_report(_results(store), output, title)}"))
 
 
 def figure(
@@ -55,7 +56,7 @@ def figure(
         learners=tuple(learner or ()),
         titles=titles,
     )
-    typer.echo(f"Figure: {path}")
+    typer.echo(plain_text(f"Figure: {path}"))
 
 
 def _results(store: Path) -> Results:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advmdp.cli import options as opt
+from advmdp.plain_text import plain_text
 
 if TYPE_CHECKING:
     from advmdp.claims.finding import Findings
@@ -60,7 +61,9 @@ def verify(
     missing = [name for name in names if name not in findings]
     if missing:
         typer.echo(
-            f"not measured: {', '.join(missing)}; the reasons are in {store / 'log.txt'}", err=True
+            f"not measured: {', '.join(missing)}; the reasons are in "
+            f"{plain_text(str(store / 'log.txt'))}",
+            err=True,
         )
     if n_failures(findings) or missing:
         raise typer.Exit(n_failures(findings) + len(missing))
@@ -148,4 +151,5 @@ def _print(findings: Findings, written: list[Path], *, as_json: bool) -> None:
     console = Console(highlight=False)
     console.print(findings_table(findings))
     console.print(summary_line(findings))
-    console.print("Written: " + ", ".join(map(str, written)), soft_wrap=True)
+    files = plain_text(", ".join(map(str, written)))
+    console.print(f"Written: {files}", soft_wrap=True, markup=False)

@@ -173,6 +173,12 @@ class Recorder:
                     f"resume: the snapshot is of a run with another {IDENTITY[name]}; "
                     "resume with what the run was begun with"
                 )
+        for name in set(mine) - set(identity):
+            if saved[name].dtype != mine[name].dtype:
+                raise InvalidInput(
+                    f"resume: {name} holds {saved[name].dtype}, expected {mine[name].dtype}; "
+                    "resume from another checkpoint"
+                )
         for name in (f"ledger.{name}" for name in LEDGER):
             if saved[name].shape != mine[name].shape:
                 raise InvalidInput(
@@ -238,20 +244,31 @@ def _check_values(saved: Mapping[str, NDArray[Any]]) -> None:
     n_points = saved["points.episodes"].size
     optional = {(0,), (n_points,)}  # not every learner has epochs and widths
     proper = {
-        "episodes": saved["episodes"].shape == () and saved["episodes"].dtype.kind == "i",
-        "points.episodes": saved["points.episodes"].dtype.kind == "i",
+        "episodes": saved["episodes"].shape == (),
         "points.figures": saved["points.figures"].shape == (n_points, 7),
         "points.epoch": saved["points.epoch"].shape in optional,
         "points.width": saved["points.width"].shape in optional,
         BOUND: BOUND not in saved or saved[BOUND].shape in optional,
-        "ledger.counts": bool((saved["ledger.counts"] >= 0).all()),
     }
     bounds = (BOUND,) if BOUND in saved else ()
-    for name in ("points.figures", "points.width", *bounds, *(f"ledger.{n}" for n in LEDGER)):
-        finite = saved[name].dtype.kind in "if" and bool(np.isfinite(saved[name]).all())
-        proper[name] = proper.get(name, True) and finite
-    for name, is_proper in proper.items():
-        if not is_proper:
-            raise InvalidInput(
-                f"resume: {name} has values that no run has; resume from another checkpoint"
-            )
+    for name in ("points.figures", "points.width", *bounds):
+        proper[name] = proper[name] and _is_finite(saved[name])
+    wrong = [name for name, is_proper in proper.items() if not is_proper]
+    improper = wrong[0] if wrong else improper_part_of_ledger(saved)
+    if improper is not None:
+        raise InvalidInput(
+            f"resume: {improper} has values that no run has; resume from another checkpoint"
+        )
+
+
+def improper_part_of_ledger(saved: Mapping[str, NDArray[Any]]) -> str | None:
+    """The name of an array ``ledger.*`` with values that no run has; None if all are proper."""
+    for name in (f"ledger.{part}" for part in LEDGER):
+        if name in saved and not _is_finite(saved[name]):
+            return name
+    counts = saved.get("ledger.counts")
+    return "ledger.counts" if counts is not None and (counts < 0).any() else None
+
+
+def _is_finite(array: NDArray[Any]) -> bool:
+    return array.dtype.kind in "if" and bool(np.isfinite(array).all())

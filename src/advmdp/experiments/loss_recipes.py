@@ -27,6 +27,7 @@ from advmdp.world.mdp import LayeredMDP
 
 PERIODS, SHORTEST_PERIOD = 10, 10  # in a run, unless a period is given
 GAP = 0.2  # unless one is given
+MOST_LOSSES = 10**8  # numbers in all tables of a process
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,10 @@ class Draw:
             return layout.flat_pairs(self.mdp.natural_loss, "natural_loss")
         return self.rng.random(layout.n_rows)
 
+    def number_of_tables(self, value: int, field: str) -> int:
+        """The number of tables, if they fit into memory."""
+        return whole_number(value, field, most=max(2, MOST_LOSSES // self.mdp.layout.n_rows))
+
     def period(self, period: int | None) -> int:
         """The given period, or a tenth of the run."""
         if period is None:
@@ -104,7 +109,7 @@ def switching(
     gap: float | None = None,
 ) -> losses.Switching:
     """Random tables in turn."""
-    tables = [draw.table(means, gap) for _ in range(whole_number(n_tables, "n_tables"))]
+    tables = [draw.table(means, gap) for _ in range(draw.number_of_tables(n_tables, "n_tables"))]
     return losses.Switching(tables, draw.period(period), noisy=noisy)
 
 
@@ -131,7 +136,8 @@ def turning(
     gap: float | None = None,
 ) -> losses.Switching:
     """A random table; in the first ``adverse_parts`` of ``parts`` of the run all is reversed."""
-    if not 0 < 2 * whole_number(adverse_parts, "adverse_parts") < whole_number(parts, "parts"):
+    parts = draw.number_of_tables(parts, "parts")
+    if not 0 < 2 * whole_number(adverse_parts, "adverse_parts") < parts:
         raise InvalidInput(
             f"{adverse_parts} is not less than half of parts = {parts}", field="adverse_parts"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import threading
 import time
@@ -20,6 +21,7 @@ from advmdp.store import Store
 from advmdp.store.run_lock import RunLock
 
 ATTEMPTS = 3  # at a run whose worker is lost
+GRACE_SECONDS = 60.0  # for checkpoints after an interrupt; a slow step is not cut short sooner
 ELSEWHERE_SECONDS = 0.5  # between looks at runs that another sweep plays
 log = logging.getLogger(__name__)
 
@@ -220,15 +222,23 @@ class _Runner:
 
 @contextmanager
 def _signals_call(stop: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) calls ``stop``; a second one interrupts as usual."""
+    """The first Ctrl-C (or SIGTERM) calls ``stop``; a second one interrupts as usual.
+
+    If the block is still running a while after the first, this process sends itself the second: a
+    run may be waiting for something that never comes, and its last checkpoint is on disk.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
+    last_resort = threading.Timer(GRACE_SECONDS, os.kill, (os.getpid(), signal.SIGTERM))
+    last_resort.daemon = True
+
     def handle(number: int, frame: Any) -> None:
         for each, handler in before.items():
             signal.signal(each, handler)
+        last_resort.start()
         stop()
 
     for number in before:
@@ -236,5 +246,6 @@ def _signals_call(stop: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
+        last_resort.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)

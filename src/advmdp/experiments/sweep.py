@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -38,6 +39,8 @@ from advmdp.experiments.specs.validation import (
     parse_document,
     refuse_code,
 )
+
+MOST_RUNS = 1_000_000
 
 
 class SweepSpec(FrozenModel):
@@ -90,6 +93,7 @@ class SweepSpec(FrozenModel):
 
     def runs(self) -> list[RunSpec]:
         """The distinct runs: all learners of a replicate before the next replicate."""
+        self._refuse_too_many()
         choices = [list(_product(one)) for one in (self.losses, self.mdp, self.learner)]
         shared: dict[str, Any] = {
             "seed": self.seed,
@@ -104,6 +108,22 @@ class SweepSpec(FrozenModel):
             for losses, mdp, learner in product(*choices)
         ]
         return list(dict.fromkeys(RunSpec(**one, **shared) for one in varied))
+
+    def _refuse_too_many(self) -> None:
+        """Count the runs before any is made: a short file can ask for any number."""
+        parts = (self.losses, self.mdp, self.learner)
+        n_runs = self.replicates * len(self.n_episodes) * math.prod(map(_n_choices, parts))
+        if n_runs > MOST_RUNS:
+            raise InvalidInput(
+                f"{n_runs} runs are too many for one sweep; use at most {MOST_RUNS}", field="sweep"
+            )
+
+
+def _n_choices(components: tuple[dict[str, Any], ...]) -> int:
+    return sum(
+        math.prod(len(_choices(key, value)) for key, value in component.items())
+        for component in components
+    )
 
 
 def first_replicates(runs: Sequence[RunSpec]) -> list[RunSpec]:

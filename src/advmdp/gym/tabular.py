@@ -13,6 +13,7 @@ from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.numbering import Numbering, numbering
 from advmdp.gym.unrolled import Unrolled
 from advmdp.layout import Floats
+from advmdp.layout_checks import MAX_LAYERS
 from advmdp.number_checks import float_array, whole_number
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
@@ -65,7 +66,7 @@ def from_gymnasium(
     >>> lake.rewards, lake.mdp.layout.layer_sizes[:5]
     (Rewards(low=0.0, high=1.0), (1, 3, 6, 9, 11))
     """
-    horizon = whole_number(horizon, "horizon")
+    horizon = whole_number(horizon, "horizon", most=MAX_LAYERS)
     with_methods(env, "env", "a Gymnasium environment", "reset", "step")
     if rewards is not None:
         instance(rewards, Rewards, "rewards")

@@ -18,6 +18,7 @@ from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.numbering import Numbering, numbering
 from advmdp.layout import Layout
+from advmdp.layout_checks import MAX_LAYERS
 from advmdp.number_checks import shown, whole_number
 from advmdp.world.time_expand import begin_with, stationary_rows
 
@@ -106,7 +107,7 @@ def unroll(
     >>> unroll(blackjack, 4, Rewards(-1, 1), starts=hands, successors=later).layout
     Layout(layer_sizes=(1, 360, 361, 361, 361, 1), n_actions=2, 81366 declared triples)
     """
-    horizon, pooled = whole_number(horizon, "horizon"), flag(pooled, "pooled")
+    horizon, pooled = whole_number(horizon, "horizon", most=MAX_LAYERS), flag(pooled, "pooled")
     with_methods(env, "env", "a Gymnasium environment", "reset", "step")
     instance(rewards, Rewards, "rewards")
     if starts is not None and not is_iterable(starts):

@@ -14,6 +14,7 @@ from advmdp.learners.bandit_uc_o_reps import (
 )
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.fpop import FPL, FPOP
+from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
 from advmdp.learners.ngs2010 import NGS2010
@@ -29,6 +30,8 @@ from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
 from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
 from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
+from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
+from advmdp.learners.uob_log_barrier import UOBLogBarrier
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 
 
@@ -66,6 +69,13 @@ LEARNERS: dict[str, Maker] = {
     "ucrl2-window": Maker(SlidingWindowUCRL2, "unknown P, bandit, drifting", has_horizon=False),
     "mdp-e": Maker(MDPE, "known P, full information, adversarial", knows_transition=True),
     "ngs-2010": Maker(NGS2010, "known P, bandit, reachable states", knows_transition=True),
+    "tsallis-ftrl": Maker(TsallisFTRL, "known P, bandit, both worlds", knows_transition=True),
+    "log-barrier-ftrl": Maker(
+        LogBarrierFTRL, "known P, bandit, both worlds", knows_transition=True
+    ),
+    "uob-ftrl": Maker(UOBFTRL, "unknown P, bandit, both worlds"),
+    "optimistic-ftrl": Maker(OptimisticFTRL, "unknown P, bandit, both worlds"),
+    "uob-log-barrier": Maker(UOBLogBarrier, "unknown P, bandit, small losses"),
     "exp3-ix": Maker(Exp3IX, "unknown P, bandit, no guarantee"),
     "ada-ftrl": Maker(
         AdaFTRL, "known P, full information, adversarial", knows_transition=True, has_horizon=False

@@ -6,7 +6,7 @@ the compiled loop come from here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.accounting.episode import play_episodes
 from advmdp.kernels.learners import interface
 from advmdp.kernels.runtime.storage import Storage, leaves
+from advmdp.kernels.runtime.targets import machine_code
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import (
     Compiled,
@@ -33,6 +34,27 @@ from advmdp.learners.state_invariants import check_state
 from advmdp.one_thread import OneThread
 
 NO_LOSSES = np.zeros(0)
+
+
+class UpdateProgram:
+    """``interface.update`` for one learner, whose arguments always have the same types.
+
+    Looking up the types of a state's hundred arrays takes longer than the update.  A copy of the
+    learner looks them up again: its state may be another one.
+    """
+
+    __slots__ = ("_code",)
+
+    def __init__(self) -> None:
+        self._code: Callable[..., bool] | None = None
+
+    def __call__(self, *arguments: Any) -> bool:
+        if self._code is None:
+            self._code = machine_code(interface.update, *arguments)
+        return self._code(*arguments)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
 
 
 def lasting_arrays(state: Any) -> Saved:
@@ -58,6 +80,7 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
         self._graph = layout.graph()
         self._state = state
         self._one_thread = OneThread("learner")
+        self._update_program = UpdateProgram()
 
     # ------------------------------------------------------------------ the contract
 
@@ -83,7 +106,7 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     def _learn(self, episode: FlatEpisode, losses: tuple[Floats, Floats]) -> None:
         path = (episode.states, episode.path)
         with self._one_thread:
-            if not interface.update(self._graph, self._state, *path, *losses):
+            if not self._update_program(self._graph, self._state, *path, *losses):
                 self._finish(*path)
 
     # ------------------------------------------------------------------ saving

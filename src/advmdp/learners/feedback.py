@@ -40,7 +40,10 @@ class FullInformation:
 
 
 class FlatEpisode(NamedTuple):
-    """A checked episode in flat numbers; ``losses`` of the path, or of all rows."""
+    """A checked episode in flat numbers; ``losses`` of the path, or of all rows.
+
+    The arrays are contiguous, as the compiled updates expect.
+    """
 
     states: NDArray[np.int64]
     path: NDArray[np.int64]
@@ -56,12 +59,12 @@ def check_trajectory(layout: Layout, trajectory: Trajectory) -> FlatEpisode:
     losses = float_array(trajectory.losses, "trajectory: losses")
     if losses.shape != (layout.n_layers,):
         raise InvalidInput(f"trajectory: {layout.n_layers} losses needed, got shape {losses.shape}")
-    for k, loss in enumerate(losses):
+    for k, loss in enumerate(losses.tolist()):
         if not 0.0 <= loss <= 1.0:
             raise InvalidInput(
                 f"trajectory: loss {loss} at step {k} is outside [0, 1]; rescale the losses"
             )
-    return FlatEpisode(*_check_path(layout, trajectory), losses)
+    return FlatEpisode(*_check_path(layout, trajectory), np.ascontiguousarray(losses))
 
 
 def check_full_information(
@@ -97,16 +100,16 @@ def _check_path(
     n_layers = layout.n_layers
     states = _numbers(trajectory.states, n_layers + 1, "states")
     actions = _numbers(trajectory.actions, n_layers, "actions")
-    for k in range(n_layers + 1):
-        if not 0 <= states[k] < layout.layer_sizes[k]:
+    for k, (state, size) in enumerate(zip(states.tolist(), layout.layer_sizes, strict=True)):
+        if not 0 <= state < size:
             raise InvalidInput(
-                f"trajectory: state {states[k]} at step {k} is outside layer {k}, "
-                f"which has states 0..{layout.layer_sizes[k] - 1}"
+                f"trajectory: state {state} at step {k} is outside layer {k}, "
+                f"which has states 0..{size - 1}"
             )
-    for k in range(n_layers):
-        if not 0 <= actions[k] < layout.n_actions:
+    for k, action in enumerate(actions.tolist()):
+        if not 0 <= action < layout.n_actions:
             raise InvalidInput(
-                f"trajectory: action {actions[k]} at step {k} is not in 0..{layout.n_actions - 1}"
+                f"trajectory: action {action} at step {k} is not in 0..{layout.n_actions - 1}"
             )
     flat_states = states + layout.layer_start[:-1]
     path = flat_states[:-1] * layout.n_actions + actions

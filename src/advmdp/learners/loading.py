@@ -49,7 +49,9 @@ def rebuilt(
     """The learner of ``saveable.contents``; ``name`` is the file's, for messages."""
     classes = _classes(own)
     try:
-        version = int(header["version"])
+        version = header["version"]
+        if type(version) is not int:
+            raise TypeError(f"version {shown(version)}")
         if version > VERSION:
             raise InvalidInput(
                 f"{name}: a learner's file of version {version}, this advmdp reads up to version "

@@ -147,7 +147,7 @@ def _renew(learner: MirrorDescent) -> None:
     state = learner._state
     sets = (state.visits, state.rows, state.old_rows)
     renew_bounds(learner._graph, *sets, state.settings.log_term)
-    forget_bounds(learner._graph, state.step, state.visits)
+    forget_bounds(learner._graph, state.step, state.rows, state.visits)
 
 
 def _solved(learner: MirrorDescent) -> bool:

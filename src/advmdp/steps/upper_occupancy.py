@@ -17,10 +17,11 @@ from advmdp.steps.workspace import new_reach
 def checked_policy(layout: Layout, policy: Any) -> Floats:
     """A pair table of action probabilities as a flat vector."""
     flat = layout.flat_pairs(policy, "policy")
-    total = flat.reshape(-1, layout.n_actions).sum(axis=1)
-    wrong = (abs(total - 1.0) > 1e-9) | (flat.reshape(-1, layout.n_actions).min(axis=1) < 0)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0]) * layout.n_actions
+    shares = flat.reshape(-1, layout.n_actions)
+    total = shares.sum(axis=1)
+    if flat.min() < 0.0 or total.min() < 1.0 - 1e-9 or total.max() > 1.0 + 1e-9:
+        wrong = (abs(total - 1.0) > 1e-9) | (shares.min(axis=1) < 0.0)
+        row = int(np.argmax(wrong)) * layout.n_actions
         place = layout.name_of_row(row).rsplit(",", 1)[0]
         raise InvalidInput(f"policy: {place} is not a distribution over actions; normalise it")
     return flat

@@ -18,6 +18,7 @@ from advmdp.archive import JSON, read_archive, write_archive
 from advmdp.errors import AdvMDPError, StorageFailure
 
 KIND = "checkpoint of a run"
+LONGEST = 1e12  # seconds; a duration that a file claims is added to
 log = logging.getLogger(__name__)
 
 
@@ -39,17 +40,19 @@ class Checkpoints:
 
     def newest(self) -> Checkpoint | None:
         """The latest complete checkpoint; damaged files are logged and skipped."""
+        return next(iter(self.newest_first()), None)
+
+    def newest_first(self) -> list[Checkpoint]:
+        """The complete checkpoints; the next ``write`` replaces the last of two."""
         found = [
             (checkpoint, path)
             for path in (self._next, self._other)
             if (checkpoint := self._read(path))
         ]
-        if not found:
-            return None
-        checkpoint, path = max(found, key=lambda pair: pair[0].episodes)
-        if path == self._next:
+        found.sort(key=lambda pair: pair[0].episodes, reverse=True)
+        if found and found[0][1] == self._next:
             self._swap()
-        return checkpoint
+        return [checkpoint for checkpoint, _ in found]
 
     def write(self, episodes: int, seconds: float, snapshot: Mapping[str, NDArray[Any]]) -> None:
         """Replace the older checkpoint by a new one."""
@@ -70,7 +73,20 @@ class Checkpoints:
         except AdvMDPError as problem:
             log.warning("checkpoint skipped: %s", problem)
             return None
-        if header["hash"] != self._hash:
+        if header.get("hash") != self._hash:
             log.warning("checkpoint skipped: %s belongs to another spec", path)
             return None
-        return Checkpoint(header["episodes"], header["seconds"], snapshot)
+        episodes: Any = header.get("episodes")
+        seconds: Any = header.get("seconds")
+        if not (_is_count(episodes) and _is_duration(seconds)):
+            log.warning("checkpoint skipped: %s does not say where its run was", path)
+            return None
+        return Checkpoint(episodes, seconds, snapshot)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _is_duration(value: Any) -> bool:
+    return type(value) in (int, float) and 0.0 <= value < LONGEST

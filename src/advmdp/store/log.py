@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from advmdp.plain_files import open_plain
+from advmdp.plain_text import PlainFormatter
 
 
 class _StoreLog(logging.FileHandler):
@@ -31,7 +32,7 @@ class _StoreLog(logging.FileHandler):
 def attach_log(store: Path) -> logging.Handler:
     """Send the log records of the package in this process to ``log.txt`` of a store."""
     handler = _StoreLog(store / "log.txt", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
+    handler.setFormatter(PlainFormatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
     logger = logging.getLogger("advmdp")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

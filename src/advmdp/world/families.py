@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
-from advmdp.layout_checks import MAX_ENTRIES, refuse_too_many
+from advmdp.layout_checks import MAX_ENTRIES, MAX_LAYERS, refuse_too_many
 from advmdp.number_checks import positive_number, unit_number, whole_number
 from advmdp.seeds import generator
 from advmdp.world.mdp import LayeredMDP
@@ -128,7 +128,7 @@ def combination_lock(length: int, n_actions: int, seed: Seed, slip: float = 0.0)
     >>> sum(layer.size - int(layer.sum()) for layer in mdp.natural_loss)
     1
     """
-    length = whole_number(length, "length", most=MAX_ENTRIES)
+    length = whole_number(length, "length", most=MAX_LAYERS)
     n_actions = whole_number(n_actions, "n_actions", most=MAX_ENTRIES)
     refuse_too_many(4 * length * n_actions)
     slip = unit_number(slip, "slip", below_one=True)
@@ -159,7 +159,7 @@ def routing(
     (4, 2, 2)
     """
     width = whole_number(width, "width", most=MAX_ENTRIES)
-    depth = whole_number(depth, "depth", most=MAX_ENTRIES)
+    depth = whole_number(depth, "depth", most=MAX_LAYERS)
     failure = unit_number(failure, "failure")
     n_links = whole_number(n_links, "n_links")
     if n_links > width:

@@ -96,11 +96,11 @@ class ProgramStream:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         if "pressure" not in state:
             raise InvalidInput("losses: the saved state has no pressure; restore the same process")
-        pressure = np.asarray(state["pressure"], dtype=np.float64)
-        if pressure.shape != self.program.pressure.shape:
+        pressure = np.asarray(state["pressure"])
+        if pressure.dtype != np.float64 or pressure.shape != self.program.pressure.shape:
             raise InvalidInput(
-                f"losses: the saved state is for {pressure.size} pairs, "
-                f"the layout has {self.program.pressure.size}; restore into the same layout"
+                f"losses: the saved pressure is {pressure.dtype} of shape {pressure.shape}, "
+                f"expected float64 of {self.program.pressure.shape}; restore into the same layout"
             )
         if not np.isfinite(pressure).all():
             raise InvalidInput("losses: the saved pressure is not finite; restore it from a copy")

@@ -19,6 +19,7 @@ from advmdp.world.checks import unit_pairs, unit_tables
 from advmdp.world.loss_streams import ProgramStream, loss_program
 
 Seed = int | np.random.SeedSequence
+MOST_CORRUPTED = 10**8  # episodes; their numbers are kept
 
 
 def keep_copy(process: object, *names: str) -> None:
@@ -216,7 +217,7 @@ class Corrupted:
         settle(
             self,
             n_episodes=whole_number(self.n_episodes, "n_episodes"),
-            n_corrupted=whole_number(self.n_corrupted, "n_corrupted", least=0),
+            n_corrupted=whole_number(self.n_corrupted, "n_corrupted", least=0, most=MOST_CORRUPTED),
         )
         if self.n_corrupted > self.n_episodes:
             raise InvalidInput(

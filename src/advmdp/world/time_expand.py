@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from advmdp.argument_checks import flag, is_sequence
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
-from advmdp.layout_checks import MAX_ENTRIES
+from advmdp.layout_checks import MAX_LAYERS, refuse_too_large
 from advmdp.number_checks import float_array, whole_number
 from advmdp.world.mdp import ROW_SUM_TOLERANCE, LayeredMDP
 
@@ -84,12 +84,13 @@ def time_expand(
     >>> time_expand(stay_or_go, horizon=3, start=[0.5, 0.5]).layout
     Layout(layer_sizes=(1, 2, 2, 2, 1), n_actions=2, 24 declared triples)
     """
-    horizon = whole_number(horizon, "horizon", most=MAX_ENTRIES)
+    horizon = whole_number(horizon, "horizon", most=MAX_LAYERS)
     per_action, pooled = flag(per_action, "per_action"), flag(pooled, "pooled")
     steps = _over_time(transition, horizon - 1, "transition", "(S, A, S)")
     n_places, n_actions = steps.shape[1:3]
     if steps.shape[3] != n_places:
         raise InvalidInput(f"transition: shape {np.shape(transition)} does not end in (S, A, S)")
+    refuse_too_large((n_places,) * horizon + (1,), n_actions, is_dense=False)
     transitions = [*steps, np.ones((n_places, n_actions, 1))]
     costs = None
     if loss is not None:

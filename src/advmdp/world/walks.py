@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advmdp.layout import Floats
-from advmdp.layout_checks import MAX_ENTRIES, refuse_too_many
+from advmdp.layout_checks import MAX_ENTRIES, MAX_LAYERS, refuse_too_large, refuse_too_many
 from advmdp.number_checks import unit_number, whole_number
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
@@ -27,8 +27,9 @@ def grid(
     """
     width = whole_number(width, "width", most=MAX_ENTRIES)
     height = whole_number(height, "height", most=MAX_ENTRIES)
-    horizon, slip = whole_number(horizon, "horizon", most=MAX_ENTRIES), unit_number(slip, "slip")
+    horizon, slip = whole_number(horizon, "horizon", most=MAX_LAYERS), unit_number(slip, "slip")
     refuse_too_many(5 * (width * height) ** 2)
+    refuse_too_large((width * height,) * horizon + (1,), 5, is_dense=False)
     moves = [(0, 1), (1, 0), (0, -1), (-1, 0)]
 
     def cell_after(x: int, y: int, direction: int) -> int:
@@ -69,7 +70,9 @@ def river_swim(length: int, horizon: int, *, pooled: bool = False) -> LayeredMDP
     array([[0.995, 1.   ]])
     """
     length = whole_number(length, "length", least=2, most=MAX_ENTRIES)
+    horizon = whole_number(horizon, "horizon", most=MAX_LAYERS)
     refuse_too_many(2 * length**2)
+    refuse_too_large((length,) * horizon + (1,), 2, is_dense=False)
     step = np.zeros((length, 2, length))
     left, right = 0, 1
     for place in range(length):

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from advmdp.claims.output.findings_page import findings_page, write_page
 from advmdp.errors import InvalidInput
+from advmdp.plain_text import plain_text
 from advmdp.reports.figures.panels import Panel, Series
 from tests.claims.fake_claims import finding
 from tests.claims.test_verify import VERDICTS
@@ -86,7 +87,7 @@ def test_texts_are_never_markup(browser: Browser, tmp_path: Path) -> None:
     found = {"x": finding(statement=NASTY, measured=NASTY, runs=(NASTY,), data={NASTY: NASTY})}
     path = write_page(found, tmp_path / "nasty.html", command=NASTY, store=NASTY)
     for page in opened(browser, path):
-        assert NASTY in (page.locator("#x h2").text_content() or "")
+        assert plain_text(NASTY) in (page.locator("#x h2").text_content() or "")
         page.locator("#x summary").nth(1).click()
         assert page.locator("#claims b").count() == 0
 

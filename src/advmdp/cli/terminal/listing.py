@@ -12,8 +12,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from advmdp.cli.terminal.plain_text import plain_text
 from advmdp.evaluation.schema import Level, reward_columns
+from advmdp.plain_text import plain_text
 from advmdp.reports.units import Units
 
 SHOWN = 12  # points of a curve on the page of a run
@@ -90,7 +90,7 @@ def _curve_table(curves: pl.DataFrame, units: Units) -> Table:
         table.add_column(name.removeprefix("reward_").replace("_", "\n"), justify="right")
     step = max(1, -(-curves.height // SHOWN))
     for row in curves.select(columns)[::-1][::step][::-1].iter_rows(named=True):
-        told = {total: units.without_rounding(row[total]) for total in totals}
+        told = {total: units.without_rounding(row[total]) for total in totals if total in row}
         table.add_row(*(_number(value) for value in {**row, **told}.values()))
     return table
 

@@ -10,12 +10,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from advmdp.cli.terminal.plain_text import plain_text
 from advmdp.cli.terminal.sweep_tally import SweepTally
 from advmdp.experiments.engines.results import CompletedRun, RunProgress
 from advmdp.experiments.runner import Watcher
 from advmdp.experiments.spec import RunSpec
 from advmdp.experiments.specs.rewards import RewardsSpec
+from advmdp.plain_text import plain_text
 from advmdp.reports.tables.table_data import number_text
 
 HEARTBEAT_SECONDS = 30.0  # between lines about runs under way, where nothing can be redrawn

@@ -6,7 +6,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from advmdp.cli.terminal.plain_text import plain_text
+from advmdp.plain_text import plain_text
 from advmdp.reports.tables.table_data import TableData
 
 

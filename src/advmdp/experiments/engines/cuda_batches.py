@@ -10,17 +10,16 @@ import hashlib
 import logging
 import resource
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from numpy.typing import NDArray
-
-from advmdp.archive import read_archive, write_archive
+from advmdp.archive import Arrays, read_archive, write_archive
 from advmdp.batch import BatchProgress, BatchRun, RefusedRuns, card_name, play_batch
 from advmdp.batch.card import require_gpu
-from advmdp.errors import AdvMDPError, StorageFailure
+from advmdp.batch.resuming import position_of
+from advmdp.errors import AdvMDPError, InvalidInput, StorageFailure
 from advmdp.evaluation.run import Run
 from advmdp.experiments.build import Components, build
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, Engine, EngineOptions
@@ -112,6 +111,20 @@ class CudaEngine(Engine):
         """The runs (None: a step could not be certified), and where each was resumed."""
         file = batch_checkpoint(self.store, [run.spec for run in batch])
         saved = _read(file)
+        try:
+            runs, resumed_at = self._play_from(saved, file, batch, on_progress)
+        except InvalidInput as problem:
+            if saved is None:
+                raise
+            log.warning("checkpoint passed over: %s: %s", file, problem)
+            runs, resumed_at = self._play_from(None, file, batch, on_progress)
+        file.unlink(missing_ok=True)
+        return runs, resumed_at
+
+    def _play_from(
+        self, saved: Arrays | None, file: Path, batch: list[PreparedRun], on_progress: OnProgress
+    ) -> tuple[list[Run | None], list[int]]:
+        """From a checkpoint, or from the start without one."""
         reporter = _Reporter(batch, saved, on_progress)
 
         def observe(progress: BatchProgress) -> None:
@@ -137,7 +150,6 @@ class CudaEngine(Engine):
             ]
         except RefusedRuns as problem:
             runs = problem.runs
-        file.unlink(missing_ok=True)
         return runs, reporter.resumed_at
 
 
@@ -157,7 +169,7 @@ class _Reporter:
     def __init__(
         self,
         batch: Sequence[PreparedRun],
-        saved: Mapping[str, NDArray[Any]] | None,
+        saved: Arrays | None,
         on_progress: OnProgress,
     ) -> None:
         self._ids = [run.spec.id for run in batch]
@@ -165,11 +177,12 @@ class _Reporter:
         self._begin = self._end = 0  # of the current wave
         self._due = 0.0
         self.resumed_at = [0] * len(batch)
-        if saved is not None and {"wave", "episodes", "per_wave"} <= saved.keys():
-            self._begin = int(saved["wave"])
-            self._end = min(self._begin + int(saved["per_wave"]), len(batch))
+        if saved is not None:
+            position = position_of(saved)
+            self._begin = min(position.wave, len(batch))
+            self._end = min(self._begin + position.per_wave, len(batch))
             self.resumed_at[: self._begin] = [self._n_episodes] * self._begin
-            in_wave = [int(saved["episodes"])] * (self._end - self._begin)
+            in_wave = [position.episodes] * (self._end - self._begin)
             self.resumed_at[self._begin : self._end] = in_wave
 
     def __call__(self, progress: BatchProgress) -> None:
@@ -205,7 +218,7 @@ def _result(prepared: PreparedRun, run: Run | None, seconds: float, resumed_at: 
     return RunResult(spec, CompletedRun(Outcome(outcome.curves, figures), seconds, resumed_at))
 
 
-def _read(file: Path) -> dict[str, NDArray[Any]] | None:
+def _read(file: Path) -> Arrays | None:
     """The checkpoint of a batch; None without one, or with a damaged one."""
     if not file.exists():
         return None

@@ -9,13 +9,14 @@ import logging
 import time
 from collections.abc import Callable
 
+from advmdp.errors import InvalidInput
 from advmdp.evaluation.run import Snapshot
 from advmdp.experiments.build import build, contexts_of
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, CheckpointSchedule
 from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunStopped
 from advmdp.experiments.spec import RunSpec
 from advmdp.play import Progress, play
-from advmdp.store.checkpoints import Checkpoints
+from advmdp.store.checkpoints import Checkpoint, Checkpoints
 from advmdp.store.outcome import outcome_of
 
 log = logging.getLogger(__name__)
@@ -33,8 +34,24 @@ def play_run(
 
     The outcome has the same bits however often the run was interrupted and resumed.
     """
+    for saved in checkpoints.newest_first():
+        try:
+            return _play_from(saved, spec, checkpoints, schedule, on_progress, should_stop)
+        except InvalidInput as problem:
+            log.warning("checkpoint skipped: %s: %s", spec.id, problem)
+    return _play_from(None, spec, checkpoints, schedule, on_progress, should_stop)
+
+
+def _play_from(
+    saved: Checkpoint | None,
+    spec: RunSpec,
+    checkpoints: Checkpoints,
+    schedule: CheckpointSchedule,
+    on_progress: Callable[[RunProgress], None] | None,
+    should_stop: Callable[[], bool],
+) -> CompletedRun:
+    """From a checkpoint, or from the start without one; ``InvalidInput`` if it does not fit."""
     components = build(spec)
-    saved = checkpoints.newest()
     if saved is not None:
         log.info("%s: resumed after %d episodes", spec.id, saved.episodes)
     resumed_at, resumed_seconds = (saved.episodes, saved.seconds) if saved else (0, 0.0)

@@ -12,11 +12,12 @@ from advmdp.experiments.catalogue import nearest
 from advmdp.experiments.specs.rewards import RewardsSpec
 
 INT64_RANGE = 2**63  # the frames of a store keep whole numbers as signed 64-bit integers
+MOST_POINTS = 100_000  # of a curve in a decade
 
 WholeNumber = Annotated[int, Field(lt=INT64_RANGE, strict=True)]
 Count = Annotated[int, Field(ge=0, lt=INT64_RANGE, strict=True)]
 EvaluationPoints = (
-    Annotated[int, Field(ge=1, lt=INT64_RANGE, strict=True)] | tuple[WholeNumber, ...]
+    Annotated[int, Field(ge=1, le=MOST_POINTS, strict=True)] | tuple[WholeNumber, ...]
 )
 """Points of the curves: a number per decade, or a list of episodes."""
 

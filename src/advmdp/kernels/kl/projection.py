@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ..linear.block_system import Blocks
 from ..model.graph import (
     Floats,
     Graph,
@@ -36,7 +37,6 @@ from ..steps.interface import (
 from .commit import commit
 from .dual import Dual
 from .evaluation import evaluate
-from .linear.blocks import Blocks
 from .linear.conjugate import Vectors
 from .linear.directions import NEGLIGIBLE, newton_step, scaling_direction
 from .merged_rows import merge_rows

@@ -94,7 +94,7 @@ def certificate_of_projection(step: KLStep) -> Certificate:
 
 @interface.forget_bounds.register(KLStep)
 @kernel
-def forget_tightness(graph: Graph, step: KLStep, visits: Visits) -> None:
+def forget_tightness(graph: Graph, step: KLStep, rows: Any, visits: Visits) -> None:
     """Rows with new bounds have to be looked at: what was known of them is about the old ones."""
     for r in range(visits.counter.shape[0]):
         if visits.marked[int64(visits.counter[r])] != 0:

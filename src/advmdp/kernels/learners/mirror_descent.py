@@ -40,6 +40,8 @@ from ..steps.interface import (
     add_path_losses,
     certificate_of,
     forget_bounds,
+    moves_without_losses,
+    observe_episode,
     remove_losses,
     remove_path_losses,
     solve_step,
@@ -145,12 +147,13 @@ def begin_issued_update(
     """Everything before the step; False when the iterate does not move."""
     settings = state.settings
     estimate_losses(graph, state, issued, states, path, path_losses)
+    observe_episode(graph, state.step, issued.policy, issued.rows, state.reach)
     opens = False
     if learns_from_counts(state.rows):
         opens = record(graph, state.visits, state.rows.status, states, path)
         if opens:
             open_epoch(graph, state.visits, state.rows, state.old_rows, settings.log_term)
-            forget_bounds(graph, state.step, state.visits)
+            forget_bounds(graph, state.step, state.rows, state.visits)
     else:
         state.visits.clock[OPENS] = 0
     lost = False
@@ -163,8 +166,9 @@ def begin_issued_update(
             lost = lost or state.visited.estimate[k] > 0.0
         add_path_losses(graph, state.step, path, state.visited.estimate, settings.eta)
     barrier()
-    state.visits.clock[MOVES] = 1 if lost or opens else 0
-    return lost or opens
+    moves = lost or opens or moves_without_losses(state.step)
+    state.visits.clock[MOVES] = 1 if moves else 0
+    return moves
 
 
 @interface.begin_update.register(MirrorState)

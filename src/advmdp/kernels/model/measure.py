@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..runtime.storage import Lasting
 from ..runtime.targets import kernel
@@ -19,8 +19,8 @@ class Measure(NamedTuple):
 
 
 @kernel
-def join(graph: Graph, measure: Measure, out: Floats) -> None:
-    """out = q = mass * policy * chance over entries."""
+def join(graph: Graph, measure: Any, out: Floats) -> None:
+    """out = q = mass * policy * chance over entries, of a record with these three."""
     for r in range(measure.policy.shape[0]):
         flow = linear(measure.mass[r // graph.n_actions]) * linear(measure.policy[r])
         row_scale(graph, r, measure.chance, flow, out)

@@ -9,19 +9,18 @@
 
 A kernel that calls ``mean_width(rows)`` is compiled once for every type of ``rows``, with the
 implementation of that type inlined: nothing is decided at run time.  Called from Python, the
-interface looks the implementation up by itself and runs it compiled if it is a ``kernel``.  This is
-how the package finds sets of transitions, steps and updates; a new one registers itself from any
-module, inside the package or outside.
+interface looks the implementation up by itself and runs it compiled.  This is how the package finds
+sets of transitions, steps and updates; a new one registers itself from any module, inside the
+package or outside.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
-from .targets import compile_alone, overload_for_target
+from .targets import overload_for_target
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -76,7 +75,7 @@ def dispatched(
             chosen = implementation(type(arguments[place]))
             if returns_record:
                 return getattr(chosen, "py_func", chosen)(*arguments)
-            return callable_from_python(chosen)(*arguments)
+            return chosen(*arguments)
 
         def choose(*types: Any) -> Any:
             chosen = implementation(class_of(types[place]))
@@ -97,15 +96,6 @@ def dispatched(
         return cast("Dispatched", made)
 
     return decorate
-
-
-@cache
-def callable_from_python(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel itself; a leaf, which exists inside its callers only, compiled by itself."""
-    options = getattr(function, "targetoptions", {})
-    if options.get("no_cpython_wrapper"):
-        return compile_alone(function.py_func)  # type: ignore[attr-defined, no-any-return]
-    return function
 
 
 def class_of(kind: Any) -> type:

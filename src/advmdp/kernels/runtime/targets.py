@@ -15,6 +15,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -76,20 +77,44 @@ def _compile(function: F, *, inline: bool) -> F:
         # advmdp.batch): its addresses are one base plus constants.
         options = {} if config.ENABLE_CUDASIM else {"forceinline": True}
         return cuda.jit(device=True, **options)(function)  # type: ignore[no-any-return, no-untyped-call]
+    if inline:
+        return _linked(function, inline=True)
     from numba import njit
+
+    from .linking import ProgramCompiler
+
+    compiled = njit(cache=True, pipeline_class=ProgramCompiler, **CPU_OPTIONS)(function)  # type: ignore
+    if hasattr(compiled, "_cache"):  # not so when numba is switched off for debugging
+        _stamp_cache(compiled._cache, "")
+        linked = _linked(function, inline=False)
+        compiled.get_call_template = linked.get_call_template
+        compiled.get_overload = linked.get_overload
+    return compiled  # type: ignore[no-any-return]
+
+
+def _linked(function: Any, *, inline: bool) -> Any:
+    """The function as its callers among the kernels see it (``linking``)."""
+    from numba import njit
+
+    from .linking import LinkedCompiler
 
     compiled = njit(  # type: ignore[call-overload]
         cache=True,
         forceinline=inline,
-        no_cpython_wrapper=inline,
+        no_cpython_wrapper=True,
+        pipeline_class=LinkedCompiler,
         **CPU_OPTIONS,
     )(function)
-    if hasattr(compiled, "_cache"):  # not so when numba is switched off for debugging
-        _stamp_cache(compiled._cache)
-    return compiled  # type: ignore[no-any-return]
+    if hasattr(compiled, "_cache"):
+        _stamp_cache(compiled._cache, "linked-")
+        # It has no machine code.  A call from Python must not find it, and gets some made.
+        compiled._insert = lambda *overload: None
+        compiled._compile_for_args = lambda *arguments: machine_code(_alone(function), *arguments)
+    return compiled
 
 
-def compile_alone(function: F) -> F:
+@cache
+def _alone(function: Callable[..., Any]) -> Callable[..., Any]:
     """A leaf as a function that Python can call; compiled anew in every process."""
     from numba import njit
 
@@ -125,7 +150,14 @@ def overload_for_target(function: Callable[..., Any], *, inline: bool) -> Callab
     if not FOR_CUDA:
         from numba.extending import overload
 
-        options = {**CPU_OPTIONS, "forceinline": inline}
+        from .linking import LinkedCompiler
+
+        options = {
+            **CPU_OPTIONS,
+            "forceinline": inline,
+            "no_cpython_wrapper": True,
+            "pipeline_class": LinkedCompiler,
+        }
         return overload(function, jit_options=options, strict=False)  # type: ignore
     from numba.core import config
 
@@ -136,7 +168,7 @@ def overload_for_target(function: Callable[..., Any], *, inline: bool) -> Callab
     return cuda_overload(function, jit_options={"forceinline": True}, strict=False)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def _stamp_cache(cache: Any) -> None:
+def _stamp_cache(cache: Any, form: str) -> None:
     """Renew a cache with every edit, and keep classes from outside the package out of it.
 
     An index that names a class which another process cannot import cannot be read at all there.
@@ -150,7 +182,7 @@ def _stamp_cache(cache: Any) -> None:
             save(signature, data)
 
     cache.save_overload = save_own
-    name = f"{cache._impl.filename_base}-{SOURCE_STAMP[:12]}"
+    name = f"{cache._impl.filename_base}-{form}{SOURCE_STAMP[:12]}"
     cache._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
         cache._cache_path, name, SOURCE_STAMP
     )

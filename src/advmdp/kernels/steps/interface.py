@@ -86,10 +86,36 @@ def forget_everything(step: Any) -> None:
 
 
 @leaf
-def _nothing(graph: Graph, step: Any, visits: Visits) -> None:
+def _nothing(graph: Graph, step: Any, rows: Any, visits: Visits) -> None:
     return
 
 
 @dispatched("step", default=_nothing)
-def forget_bounds(graph: Graph, step: Any, visits: Visits) -> None:
-    """The rows of the counters listed in ``visits`` have new bounds."""
+def forget_bounds(graph: Graph, step: Any, rows: Any, visits: Visits) -> None:
+    """The rows of the counters listed in ``visits`` have new bounds, those of ``rows``.
+
+    Called before the losses of the episode that opened the epoch are added.
+    """
+
+
+@leaf
+def _nothing_to_observe(graph: Graph, step: Any, policy: Floats, rows: Any, reach: Any) -> None:
+    return
+
+
+@dispatched("step", default=_nothing_to_observe)
+def observe_episode(graph: Graph, step: Any, policy: Floats, rows: Any, reach: Any) -> None:
+    """The policy and the set of an episode, before its losses and counts: rates may follow them.
+
+    ``reach`` is the work space of upper occupancy bounds.
+    """
+
+
+@leaf
+def _only_with_losses(step: Any) -> bool:
+    return False
+
+
+@dispatched("step", default=_only_with_losses)
+def moves_without_losses(step: Any) -> bool:
+    """Whether the iterate moves in an episode without losses, inside an epoch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from advmdp.plain_text import plain_text
 from advmdp.reports.figures.line_styles import FAINT, GRID, INK
 
 if TYPE_CHECKING:  # matplotlib is slow to import: only those who plot pay for it
@@ -24,7 +25,8 @@ def style_axes(axes: Axes, heading: str, x_label: str, y_label: str) -> None:
     """Heading, labels, a light grid, and no lines at the top and at the right."""
     axes.set_title(heading, loc="left", fontsize=10.5, color=INK, pad=9)
     axes.set_xlabel(x_label, fontsize=10, color=INK)
-    axes.set_ylabel(y_label, fontsize=10, color=INK, parse_math=False)  # it holds a unit
+    signs = plain_text(y_label)  # it holds a unit
+    axes.set_ylabel(signs, fontsize=10, color=INK, parse_math=False)
     axes.tick_params(colors=INK, labelsize=9, length=3, width=0.8)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)

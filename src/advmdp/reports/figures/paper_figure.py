@@ -11,6 +11,7 @@ import numpy as np
 
 from advmdp.atomic_files import replacing
 from advmdp.errors import InvalidInput
+from advmdp.plain_text import plain_text
 from advmdp.reports.cells import cells_of, select_cell
 from advmdp.reports.figures.axis_style import ROUND_STEPS, thousands
 from advmdp.reports.figures.cell_panels import FIGURES, KINDS, RATE, rate_panels
@@ -182,7 +183,7 @@ def _set_up(axes: Axes, panel: Panel) -> None:
     for axis, is_log in ((axes.xaxis, panel.x_log), (axes.yaxis, panel.y_log)):
         _set_ticks(axis, is_log=is_log)
     axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label, parse_math=False)  # it holds a unit
+    axes.set_ylabel(plain_text(panel.y_label), parse_math=False)  # it holds a unit
     axes.grid(axis="y", color=GRID, linewidth=0.5)
     axes.set_axisbelow(True)
 
@@ -201,5 +202,5 @@ def _set_ticks(axis: Axis, *, is_log: bool) -> None:
 
 
 def _plain(text: str) -> str:
-    """The text with dollar signs escaped, so that a name is never taken for a formula."""
-    return text.replace("$", r"\$")
+    """The text as signs, with dollars escaped, so that a name is never taken for a formula."""
+    return plain_text(text).replace("$", r"\$")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from advmdp.evaluation.rewards import Rewards
 from advmdp.evaluation.run import Run
 from advmdp.layout import Floats
+from advmdp.plain_text import plain_text
 from advmdp.reports.figures.axis_style import ROUND_STEPS, style_axes, thousands
 from advmdp.reports.figures.line_styles import COLOURS, INK
 from advmdp.reports.figures.panels import BEST, EPISODES
@@ -124,7 +125,7 @@ def _label_ends(axes: Axes, ends: list[tuple[str, float, str]]) -> None:
     for name, value, colour in sorted(ends, key=lambda end: end[1]):
         place = max((value - low) / span, place + LABEL_GAP)
         axes.annotate(
-            name,
+            plain_text(name),
             xy=(1.0, place),
             xytext=(6, 0),
             xycoords="axes fraction",

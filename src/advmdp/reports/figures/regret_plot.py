@@ -11,6 +11,7 @@ from advmdp.atomic_files import replacing
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.evaluation.run import Run
+from advmdp.plain_text import plain_lines
 from advmdp.reports.figures.line_styles import FAINT, INK
 from advmdp.reports.figures.regret_axes import (
     PlottedRun,
@@ -96,8 +97,10 @@ def regret_figure(
     draw_regret(left, runs, shaded, units)
     draw_recent(right, runs, units)
     edge = left.get_position().x0
-    figure.text(edge, 0.92, title, fontsize=14, color=INK, weight="bold")
-    figure.text(edge, 0.025, note, fontsize=8.5, color=FAINT)
+    heading = figure.text(edge, 0.92, plain_lines(title), fontsize=14, color=INK, weight="bold")
+    below = figure.text(edge, 0.025, plain_lines(note), fontsize=8.5, color=FAINT)
+    for text in (heading, below):
+        text.set_parse_math(False)  # a name with a dollar sign is not a formula
     return figure
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.plain_text import plain_lines, plain_text
 from advmdp.reports.figures.panels import Panel, Series
 
 ASSETS = "advmdp.reports.html"
@@ -21,7 +22,8 @@ DIGITS = 6  # significant digits of the numbers in a page: more than a screen ca
 
 def self_contained(title: str, data: Any, *, body: str, style: str, script: str) -> str:
     """The text of a page; ``data`` becomes the JSON content of the element with the id "data"."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    title = plain_text(title)
+    text = json.dumps(_plain(data), allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     return Template(package_text(ASSETS, "shell.html")).substitute(
         title=escape(title),
         body=Template(body).substitute(title=escape(title)),
@@ -29,6 +31,19 @@ def self_contained(title: str, data: Any, *, body: str, style: str, script: str)
         script=script,
         data=text.replace("<", "\\u003c"),  # so that no label can close the script element
     )
+
+
+def _plain(data: Any) -> Any:
+    """The data with all texts, names of columns and keys as signs."""
+    if isinstance(data, str):
+        return plain_lines(data)
+    if isinstance(data, dict):
+        return {_plain(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_plain(value) for value in data]
+    if isinstance(data, tuple):
+        return tuple(_plain(value) for value in data)
+    return data
 
 
 def package_text(package: str, name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from ...linear.block_system import Blocks
 from ...model.graph import Graph, layer_begin, layer_of, n_layers, position_of, row_begin, row_size
 from ...model.measure import Measure
 from ...runtime.indices import int64
@@ -16,7 +17,7 @@ from ...runtime.targets import leaf
 from ...runtime.threads import barrier, shared
 from ...sets.held import is_scaled
 from ..dual import Dual
-from .blocks import EMPTY, RIDGE, Blocks, has_second_group, is_explicit, prepare_row
+from .blocks import EMPTY, RIDGE, has_second_group, is_explicit, prepare_row
 
 
 @leaf

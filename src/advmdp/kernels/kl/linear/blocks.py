@@ -17,12 +17,11 @@ makes the factorisation safe and leaves the direction unchanged where it matters
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
+from ...linear.block_system import Blocks
 from ...model.graph import (
     Floats,
     Graph,
-    Index,
     is_scattered,
     layer_begin,
     layer_end,
@@ -34,25 +33,12 @@ from ...model.graph import (
 )
 from ...model.measure import Measure
 from ...runtime.indices import int64, place
-from ...runtime.storage import Common, Scratch
 from ...runtime.targets import kernel, leaf
 from ...sets.held import is_merged, is_scaled, is_written
 from ..dual import Dual
 
 RIDGE = 1e-11
 EMPTY = 1e-290  # a state with less flow than this takes no part
-
-
-class Blocks(NamedTuple):
-    """The Hessian of narrow layers; empty for wide ones."""
-
-    entries: Scratch[Floats]  # D[1], C[1], D[2], C[2], ...
-    diagonal_at: Common[Index]  # (L,) where D[k] begins
-    coupling_at: Common[Index]  # (L,) where C[k] begins
-    slot_row: Common[Index]  # of each entry the state of its line
-    slot_column: Common[Index]  # and that of its column
-    pull: Scratch[Floats]  # (S,) scratch: the column that is being eliminated
-    original: Scratch[Floats]  # (S,) scratch: pivots before their block was touched
 
 
 @leaf

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...linear.block_solve import solve_blocks
 from ...model.graph import Floats, Graph
 from ...model.measure import Measure
 from ...runtime.targets import kernel, leaf
@@ -13,7 +14,6 @@ from ...steps.interface import EVALUATIONS, PRODUCTS
 from ..active_set import guess_active_set
 from ..dual import Dual
 from .block_entries import assemble_together
-from .block_solve import solve_blocks
 from .blocks import assemble_alone
 from .conjugate import conjugate_direction
 

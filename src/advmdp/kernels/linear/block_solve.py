@@ -1,4 +1,4 @@
-"""A block-tridiagonal system, factored in place and solved (see ``blocks``).
+"""A block-tridiagonal system, factored in place and solved (see ``block_system``).
 
 The factors of a block are those of D = L L^T, with one over each pivot in its place, and L^{-1} C.
 One thread finishes an entry when it comes to it; several eliminate one column after the other, from
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
-from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers
-from ...runtime.indices import int64, place
-from ...runtime.targets import kernel, leaf
-from ...runtime.threads import MAY_SHARE, barrier, n_threads, shared
-from .blocks import Blocks
+from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers
+from ..runtime.indices import int64, place
+from ..runtime.targets import kernel, leaf
+from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
+from .block_system import Blocks
 
 
 @leaf

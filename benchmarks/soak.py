@@ -1,0 +1,213 @@
+"""``python -m benchmarks.soak``: kill what writes, and put wrong data before what reads.
+
+Sweeps, services and Ray workers are ended with SIGKILL at random moments and started again, until
+the kills are spent; nothing may be lost, and every result must have the bytes of a run that nobody
+disturbed.  Then every loader gets wrong data, by structure, until the time is up (``tests/fuzz``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.engines.test_ray_engine import _ray_tasks
+from tests.experiments.sweeps import (
+    command,
+    curve_bytes,
+    play_here,
+    runs_of,
+    sweep_command,
+    sweep_text,
+)
+from tests.fuzz.loaders import LOADERS, attempts
+
+from advmdp.store import Store
+from benchmarks.machine import describe
+
+RESULTS = Path(__file__).parent / "soak.json"
+LONGEST = 1.5  # seconds that a sweep or a service is left alone before it is killed
+SERVICE = """
+import sys
+from pathlib import Path
+import numpy as np
+import advmdp as am
+
+path, n_episodes = Path(sys.argv[1]), int(sys.argv[2])
+layout = am.Layout((1, 3, 3, 1), 2)
+service = (
+    am.Service.load(path)
+    if path.exists()
+    else am.Service(am.Exp3IX(layout, n_episodes=n_episodes), path)
+)
+print("ready", flush=True)
+while service.finished < n_episodes:
+    ticket = service.open or service.begin()
+    rng = np.random.default_rng(ticket.number)
+    states = [0, *rng.integers(3, size=2), 0]
+    actions = rng.integers(2, size=3)
+    service.finish(ticket, am.Trajectory(states, actions, rng.random(3)))
+"""
+
+
+class Toll:
+    """What was killed, what was compared, and what differed."""
+
+    def __init__(self) -> None:
+        self.kills = self.compared = self.lost = 0
+
+    def compare(self, found: dict[str, bytes], expected: dict[str, bytes]) -> None:
+        """Count the results, and those that are missing, doubled or different."""
+        self.compared += len(expected)
+        self.lost += sum(found.get(name) != data for name, data in expected.items())
+        self.lost += len(found.keys() - expected.keys())
+
+    def as_data(self) -> dict[str, int]:
+        """For the file of results."""
+        return vars(self)
+
+
+def undisturbed(text: str, folder: Path) -> dict[str, bytes]:
+    """The curves of a sweep that is played in this process."""
+    store = Store(folder / "whole", create=True)
+    play_here(store, runs_of(text))
+    return curve_bytes(store)
+
+
+def kill_sweeps(folder: Path, n_kills: int, rng: random.Random) -> Toll:
+    """The sweep alone, whose workers then end by themselves, or all of its processes."""
+    text, toll = sweep_text(n_episodes=150_000, replicates=2), Toll()
+    (folder / "sweep.toml").write_text(text)
+    expected, n_stores = undisturbed(text, folder), 0
+    while toll.kills < n_kills or not toll.compared:
+        path = folder / f"store{n_stores}"
+        process = command(*sweep_command(folder / "sweep.toml", path))
+        patience = rng.uniform(0.5, 1.5 + LONGEST) if toll.kills < n_kills else None
+        try:
+            process.communicate(timeout=patience)
+        except subprocess.TimeoutExpired:
+            if rng.random() < 0.5:
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+            process.communicate()
+            toll.kills += 1
+            continue
+        toll.compare(curve_bytes(Store(path)), expected)
+        n_stores += 1
+    return toll
+
+
+def kill_services(folder: Path, n_kills: int, rng: random.Random) -> Toll:
+    """A service that saves after every episode, killed while it plays."""
+    toll, n_episodes = Toll(), 3000
+
+    def started(path: Path) -> subprocess.Popen[str]:
+        arguments = [sys.executable, "-c", SERVICE, str(path), str(n_episodes)]
+        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        process.stdout.readline()
+        return process
+
+    started(folder / "whole").communicate()
+    expected, n_services = (folder / "whole").read_bytes(), 0
+    while toll.kills < n_kills or not toll.compared:
+        path = folder / f"service{n_services}"
+        process = started(path)
+        try:
+            process.communicate(timeout=rng.uniform(0.0, 0.4) if toll.kills < n_kills else None)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            toll.kills += 1
+            continue
+        toll.compare({"service": path.read_bytes()}, {"service": expected})
+        n_services += 1
+    return toll
+
+
+def kill_ray_workers(folder: Path, n_kills: int, rng: random.Random) -> Toll:
+    """The processes of Ray that play runs; a sweep that gives a run up is started again."""
+    text, toll = sweep_text(n_episodes=400_000, replicates=2), Toll()
+    (folder / "sweep.toml").write_text(text)
+    expected, n_stores = undisturbed(text, folder), 0
+    while toll.kills < n_kills or not toll.compared:
+        path = folder / f"store{n_stores}"
+        process = command(*sweep_command(folder / "sweep.toml", path, "--engine", "ray"))
+        while process.poll() is None:
+            time.sleep(rng.uniform(0.2, LONGEST))
+            victims = _ray_tasks(process.pid) if toll.kills < n_kills else []
+            if victims:
+                os.kill(rng.choice(victims), signal.SIGKILL)
+                toll.kills += 1
+        process.communicate()
+        if process.returncode == 0:
+            toll.compare(curve_bytes(Store(path)), expected)
+            n_stores += 1
+    return toll
+
+
+KILLED: dict[str, tuple[float, Callable[[Path, int, random.Random], Toll]]] = {
+    "sweeps": (0.5, kill_sweeps),
+    "services": (0.4, kill_services),
+    "Ray workers": (0.1, kill_ray_workers),
+}
+
+
+def fuzz(folder: Path, minutes: float, rng: random.Random) -> dict[str, dict[str, int]]:
+    """Wrong data for every loader in turn; whatever is not refused in one line comes through."""
+    logging.getLogger("advmdp").setLevel(logging.ERROR)  # checkpoints that are passed over
+    made, found = {}, {name: {"refused": 0, "harmless": 0} for name in LOADERS}
+    for name, make in LOADERS.items():
+        (folder / name).mkdir()
+        made[name] = make(folder / name)
+    end = time.monotonic() + 60.0 * minutes
+    while time.monotonic() < end:
+        for name, attempt in made.items():
+            tally = attempts(attempt, rng, 50)
+            found[name]["refused"] += tally.refused
+            found[name]["harmless"] += tally.accepted
+    return found
+
+
+def main() -> int:
+    """Kill, fuzz, print and keep the figures; the exit code is the number of losses."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--fuzz-minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    rng, figures = random.Random(options.seed), {}
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, (share, kill) in KILLED.items():
+            (Path(scratch) / name).mkdir()
+            toll = kill(Path(scratch) / name, round(share * options.kills), rng)
+            figures[name] = toll.as_data()
+            print(f"{name}: {toll.kills} kills, {toll.compared} compared, {toll.lost} lost")
+        found = fuzz(Path(scratch), options.fuzz_minutes, rng)
+    for name, tally in found.items():
+        print(f"{name}: {tally['refused']} refused, {tally['harmless']} harmless")
+    lost = sum(toll["lost"] for toll in figures.values())
+    content: dict[str, Any] = {
+        "machine": describe(),
+        "minutes": round((time.monotonic() - begin) / 60, 1),
+        "kills": figures,
+        "fuzz": found,
+    }
+    RESULTS.write_text(json.dumps(content, indent=1) + "\n")
+    return min(lost, 125)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

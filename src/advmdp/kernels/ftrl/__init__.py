@@ -1,0 +1,1 @@
+"""Follow the regularised leader over the occupancy measures of one transition function."""

@@ -1,0 +1,280 @@
+"""The step of follow-the-regularised-leader over a fixed transition that is renewed with epochs.
+
+    q_{t+1} = argmin over q in Omega(P) of  <q, m_{t+1} + C_t> + R_t(q)
+
+C_t is the sum since the last restart of the estimates  m + 1{visited} (l - m) / u - bonus,  R_t has
+the weights  w = rate sqrt(episodes since then + 1)  and  b(x, a).  P is the empirical transition,
+or the lower bounds of the confidence set, what is missing ending the episode; a known row is
+itself.  A new epoch makes P and the bonus anew and restarts: its first objective has no losses.
+
+All of it is data: learners with and without a known transition, with and without bonus, adaptive
+weights or predictions share one compiled program.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ..model.graph import Floats, Graph
+from ..model.log_storage import linear
+from ..model.visits import Counts, Visits
+from ..runtime.storage import Choice, Lasting, Number, Scratch
+from ..runtime.targets import kernel, leaf
+from ..sets.box import BoxRows
+from ..steps import interface
+from ..steps.interface import Certificate
+from .dual import FixedDual
+from .fixed_measure import FixedMeasure
+from .model import EMPIRICAL as EMPIRICAL
+from .model import LOWER as LOWER
+from .model import renew_rows
+from .newton import cold_room, is_feasible, minimise_from, shift_costs
+from .regulariser import Regulariser
+from .warm_start import settle_path
+from .weights import adapt_barrier
+
+# Places in ``FixedStep.clock``.
+AGE, PENDING, RENEWED = 0, 1, 2
+
+
+class FTRLSettings(NamedTuple):
+    """The constants of a run."""
+
+    kind: Choice[int]  # HYBRID or ENTROPY
+    model: Choice[int]  # EMPIRICAL or LOWER
+    rate: Number[float]  # w = rate sqrt(episodes since the restart + 1)
+    barrier: Number[float]  # b after a restart
+    adapt: Number[float]  # b += adapt q^2 (Q - V)^2 / b
+    learn: Number[float]  # m += learn (l - m) where a loss is seen
+    bonus: Number[float]  # times the width of a row is taken off its loss
+    log_term: Number[float]  # of these widths
+
+
+class Objective(NamedTuple):
+    """What the next iterate minimises."""
+
+    cost: Lasting[Floats]  # (R,) C_t, shifted by a potential: cost + prediction = z of the iterate
+    barrier: Lasting[Floats]  # (R,) b
+    prediction: Lasting[Floats]  # (R,) m
+    bonus: Lasting[Floats]  # (R,) taken off every loss
+
+
+class FTRLStep(NamedTuple):
+    """The iterate, its objective, and what an episode overwrites of it."""
+
+    measure: FixedMeasure
+    settings: FTRLSettings
+    objective: Objective
+    clock: Lasting[Counts]  # (3,) episodes since the restart, whether one is pending, whether the
+    #                         last episode was one
+    dual: FixedDual
+    path: Scratch[Counts]  # (L,) the rows whose losses were added last; -1 for all
+    old: Scratch[Objective]
+    old_clock: Scratch[Counts]  # (3,)
+    old_chance: Scratch[Floats]  # (E,) before a restart
+    old_reached: Scratch[Floats]  # (S,)
+
+
+@leaf
+def copy_objective(source: Objective, target: Objective) -> None:
+    for r in range(source.cost.shape[0]):
+        target.cost[r] = source.cost[r]
+        target.barrier[r] = source.barrier[r]
+        target.prediction[r] = source.prediction[r]
+        target.bonus[r] = source.bonus[r]
+
+
+@leaf
+def keep_objective(step: FTRLStep) -> None:
+    """Keep what this episode overwrites."""
+    copy_objective(step.objective, step.old)
+    for i in range(step.clock.shape[0]):
+        step.old_clock[i] = step.clock[i]
+
+
+@kernel
+def take_back(step: FTRLStep) -> None:
+    """The objective of before the episode, and the transition if it was renewed."""
+    if step.clock[RENEWED] != 0:
+        for e in range(step.old_chance.shape[0]):
+            step.measure.chance[e] = step.old_chance[e]
+        for x in range(step.old_reached.shape[0]):
+            step.measure.reached[x] = 1 if step.old_reached[x] > 0.0 else 0
+    copy_objective(step.old, step.objective)
+    for i in range(step.clock.shape[0]):
+        step.clock[i] = step.old_clock[i]
+
+
+@interface.forget_bounds.register(FTRLStep)
+@kernel
+def restart(graph: Graph, step: FTRLStep, rows: BoxRows, visits: Visits) -> None:
+    """A new epoch: new rows and bonuses from the counters, and an objective without losses."""
+    keep_objective(step)
+    for e in range(step.old_chance.shape[0]):
+        step.old_chance[e] = step.measure.chance[e]
+    for x in range(step.old_reached.shape[0]):
+        step.old_reached[x] = float(step.measure.reached[x])
+    settings = step.settings
+    renew_rows(
+        graph,
+        visits,
+        rows,
+        settings.model,
+        settings.log_term,
+        settings.bonus,
+        step.measure.chance,
+        step.objective.bonus,
+    )
+    for r in range(step.objective.cost.shape[0]):
+        step.objective.cost[r] = 0.0
+        step.objective.barrier[r] = settings.barrier
+    step.clock[AGE] = 0
+    step.clock[PENDING] = 1
+    step.clock[RENEWED] = 1
+
+
+@leaf
+def begin_episode(graph: Graph, step: FTRLStep) -> bool:
+    """Whether losses count: not those of the episode that opened an epoch, which is restarted."""
+    if step.clock[PENDING] != 0:
+        return False
+    keep_objective(step)
+    step.clock[RENEWED] = 0
+    step.clock[AGE] += 1
+    return True
+
+
+@leaf
+def expect_losses(step: FTRLStep) -> None:
+    """What is added for every pair: its prediction, less the bonus."""
+    objective = step.objective
+    if step.settings.bonus > 0.0 or step.settings.learn > 0.0:
+        for r in range(objective.cost.shape[0]):
+            objective.cost[r] += objective.prediction[r] - objective.bonus[r]
+
+
+@interface.add_path_losses.register(FTRLStep)
+@leaf
+def add_path(graph: Graph, step: FTRLStep, path: Counts, losses: Floats, eta: float) -> None:
+    if not begin_episode(graph, step):
+        return
+    objective = step.objective
+    excess = step.dual.slope  # free until the next search
+    if step.settings.adapt > 0.0:
+        for r in range(excess.shape[0]):
+            excess[r] = 0.0
+    for k in range(path.shape[0]):
+        r = path[k]
+        step.path[k] = r
+        excess[r] = eta * losses[k]
+        if step.settings.learn > 0.0:  # losses are divided by q(x, a) where predictions are used
+            q = linear(step.measure.mass[r // graph.n_actions]) * linear(step.measure.policy[r])
+            excess[r] -= objective.prediction[r] / max(q, 1e-300)
+        objective.cost[r] += excess[r]
+    if step.settings.adapt > 0.0:
+        adapt_barrier(
+            graph, step.measure, excess, step.dual.value, step.settings.adapt, objective.barrier
+        )
+    expect_losses(step)
+    if step.settings.learn > 0.0:
+        for k in range(path.shape[0]):
+            r = path[k]
+            q = linear(step.measure.mass[r // graph.n_actions]) * linear(step.measure.policy[r])
+            loss = min(max(eta * losses[k] * q, 0.0), 1.0)
+            objective.prediction[r] += step.settings.learn * (loss - objective.prediction[r])
+
+
+@interface.add_losses.register(FTRLStep)
+@leaf
+def add_all(graph: Graph, step: FTRLStep, losses: Floats, eta: float) -> None:
+    if not begin_episode(graph, step):
+        return
+    step.path[0] = -1
+    for r in range(losses.shape[0]):
+        step.objective.cost[r] += eta * losses[r] - step.objective.bonus[r]
+
+
+@interface.remove_path_losses.register(FTRLStep)
+@leaf
+def remove_path(graph: Graph, step: FTRLStep, path: Counts) -> None:
+    take_back(step)
+
+
+@interface.remove_losses.register(FTRLStep)
+@leaf
+def remove_all(graph: Graph, step: FTRLStep) -> None:
+    take_back(step)
+
+
+@interface.forget_everything.register(FTRLStep)
+@leaf
+def forget_solution(step: FTRLStep) -> None:
+    """The iterate of before is back: so is its objective."""
+    take_back(step)
+
+
+@interface.moves_without_losses.register(FTRLStep)
+@leaf
+def always_moves(step: FTRLStep) -> bool:
+    """The weights of the regulariser change with every episode."""
+    return True
+
+
+@leaf
+def warm_room(graph: Graph, step: FTRLStep) -> None:
+    """Room as the last iterate had it: each state's least reduced cost."""
+    for x in range(step.dual.room.shape[0] - 1):
+        r = x * graph.n_actions
+        least = step.old.cost[r] + step.old.prediction[r]
+        for i in range(1, graph.n_actions):
+            least = min(least, step.old.cost[r + i] + step.old.prediction[r + i])
+        step.dual.room[x] = least
+
+
+@leaf
+def start_warm(graph: Graph, step: FTRLStep, regulariser: Regulariser) -> float:
+    """Shift the costs to a start near the last solution and inside the domain; returns v(x_0).
+
+    Estimates below zero can leave the domain, and so can the potentials of the path.
+    """
+    dual = step.dual
+    root_value = 0.0
+    warm_room(graph, step)
+    if not is_feasible(graph, step.measure, regulariser, dual):
+        root_value += shift_costs(graph, step.measure, dual)
+    if step.path[0] >= 0:
+        root_value += settle_path(graph, step.path, step.measure, regulariser, dual)
+        if not is_feasible(graph, step.measure, regulariser, dual):
+            root_value += shift_costs(graph, step.measure, dual)
+    return root_value
+
+
+@interface.solve_step.register(FTRLStep)
+@kernel
+def solve(graph: Graph, step: FTRLStep, rows: BoxRows, in_logs: bool | None) -> bool:
+    """Newton's method from the last solution; from the uniform policy after a restart."""
+    objective = step.objective
+    dual = step.dual
+    weight = step.settings.rate * math.sqrt(step.clock[AGE] + 1.0)
+    regulariser = Regulariser(step.settings.kind, weight, objective.barrier)
+    for r in range(dual.reduced.shape[0]):
+        dual.reduced[r] = objective.cost[r] + objective.prediction[r]
+    root_value = 0.0
+    if step.clock[PENDING] != 0 or in_logs is not None:
+        cold_room(graph, step.measure, regulariser, dual)
+        root_value = shift_costs(graph, step.measure, dual)
+    else:
+        root_value = start_warm(graph, step, regulariser)
+    if not minimise_from(graph, step.measure, regulariser, dual, root_value, in_logs):
+        return False
+    for r in range(dual.reduced.shape[0]):
+        objective.cost[r] = dual.reduced[r] - objective.prediction[r]
+    step.clock[PENDING] = 0
+    return True
+
+
+@interface.certificate_of.register(FTRLStep)
+@leaf
+def certificate(step: FTRLStep) -> Certificate:
+    return step.dual.certificate

@@ -1,0 +1,1 @@
+"""Block-tridiagonal systems over the layers, which the Newton steps of every regulariser have."""

@@ -1,0 +1,96 @@
+"""Programs compiled as a whole: kernels below them are linked in before anything is optimised.
+
+Numba generates machine code for every function, and each copy holds all the functions below it: of
+a program as deep as an episode, nine tenths of what the compiler writes is never run.  Here a
+kernel exists twice:
+
+    linked     what other kernels call: intermediate code, never translated by itself
+    a program  what Python calls: the kernel with everything below it, optimised once
+
+A program keeps no name but its own, so that the optimiser may drop arguments: a learner's state
+travels as hundreds of machine words, of which a function reads a few.  An episode of UOB-REPS is
+compiled in half the time, and at 1,3,3,1 x2 it runs a quarter faster.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+
+ENVIRONMENT = "_ZN08NumbaEnv"
+"""How numba's names of a function's environment begin."""
+
+
+class LinkedLibrary(JITCodeLibrary):
+    """Code to be linked into other libraries.
+
+    The engine gets a stub: numba stores its object code beside the intermediate code, and looks
+    the environments of functions up in it.
+    """
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()  # type: ignore[no-untyped-call]
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        shared = self._final_module
+        for function in shared.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = "linkonce_odr"  # several callers may hold a copy
+        self._shared_module = shared
+        self._final_module = _stub(self.name, shared)
+        self._finalize_final_module()  # type: ignore[no-untyped-call]
+
+
+class ProgramLibrary(JITCodeLibrary):
+    """A function that Python calls, with everything below it.
+
+    What was linked in becomes internal: only then may the optimiser change how it is called.
+    """
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
+                function.linkage = "internal"
+        super()._optimize_final_module()  # type: ignore[no-untyped-call]
+
+
+class _CompilerInto(Compiler):
+    """Numba's compiler with another class of library for the result."""
+
+    library: type[JITCodeLibrary]
+
+    def define_pipelines(self) -> Any:
+        codegen = self.state.targetctx.codegen()
+        library = self.library(codegen, self.state.func_id.func_qualname)  # type: ignore[no-untyped-call]
+        library.enable_object_caching()  # type: ignore[no-untyped-call]
+        self.state.library = library
+        return super().define_pipelines()  # type: ignore[no-untyped-call]
+
+
+class LinkedCompiler(_CompilerInto):
+    """Compiles what other kernels call."""
+
+    library = LinkedLibrary
+
+
+class ProgramCompiler(_CompilerInto):
+    """Compiles what Python calls."""
+
+    library = ProgramLibrary
+
+
+def _stub(name: str, module: Any) -> Any:
+    """A module with the environments of ``module`` and nothing else."""
+    names = (variable.name for variable in module.global_variables)
+    lines = [
+        f'@"{each}" = common global ptr null' for each in names if each.startswith(ENVIRONMENT)
+    ]
+    stub = llvm.parse_assembly("\n".join([f'target triple = "{module.triple}"', *lines]))
+    stub.name = name
+    stub.data_layout = module.data_layout
+    return stub

@@ -1,0 +1,153 @@
+"""The regularised minimum over occupancy measures: what follow-the-regularised-leader plays.
+
+    min over q in Omega(P) of  <q, C> + R(q)
+
+for a known transition P, whose rows may sum to less than one (the rest ends the episode), solved
+through the dual over flow multipliers (``advmdp.kernels.ftrl.dual``) and certified: the result
+conserves flow exactly, and its duality gap says how far from optimal it can be.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.kernels.ftrl.minimum import minimise_costs
+from advmdp.kernels.ftrl.regulariser import ENTROPY, Regulariser
+from advmdp.kernels.ftrl.response import mass_response
+from advmdp.kernels.model.measure import join
+from advmdp.kernels.steps.interface import ITERATIONS, RESIDUAL
+from advmdp.layout import Floats, Layout
+from advmdp.number_checks import shown
+from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
+from advmdp.steps.constraints import Inner, checked_constraints, find_multipliers
+from advmdp.steps.minimise_triples import minimise_over_set
+from advmdp.steps.minimum import Minimum, PartialTransition, is_triple_table
+from advmdp.steps.regularisers import AnyRegulariser, checked_regulariser
+from advmdp.steps.workspace import new_fixed_dual, new_fixed_measure
+
+
+def minimise(
+    cost: Any,
+    transitions: KnownTransition | PartialTransition | BoxSet,
+    regulariser: AnyRegulariser,
+    constraints: Any = None,
+) -> Minimum:
+    """The minimum of <q, cost> + R(q) over occupancy measures.
+
+    Parameters
+    ----------
+    cost
+        A pair table, of any sign, or a triple table: q(x, a, x') = q(x, a) P(x' | x, a).
+    transitions
+        A ``KnownTransition``, or a ``PartialTransition`` whose rows may sum to less than one; with
+        a regulariser on triples also a ``BoxSet``.
+    regulariser
+        ``Entropy``, ``Tsallis`` or ``LogBarrier`` on pairs, or ``LogBarrier`` on triples.
+    constraints
+        A list of (pair table g, limit): <g, q> <= limit.  The answer keeps to them up to 1e-9.
+
+    A set of transitions and a regulariser on pairs are refused: their dual has kinks at the
+    optimum, where Newton's method has no certificate.  States that the transition does
+    not lead to take no part in the sums.
+
+    >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
+    >>> known = KnownTransition(layout, [np.ones((1, 2, 1))])
+    >>> from advmdp.steps.regularisers import LogBarrier
+    >>> result = minimise([np.array([[0.0, 3.0]])], known, LogBarrier(1.0))
+    >>> result.occupancy[0].round(4).ravel()    # 1 / (C - v) with sum one: v = (1 - 13 ** 0.5) / 2
+    array([0.7676, 0.2324])
+    >>> result.converged, bool(result.gap < 1e-12)
+    (True, True)
+    """
+    if checked_regulariser(regulariser).on == "triples":
+        return minimise_over_set(cost, transitions, regulariser, constraints)
+    layout, chance = _fixed_transition(transitions)
+    record = checked_regulariser(regulariser).record(layout)
+    limited = checked_constraints(layout, constraints)
+    problem = _Problem(layout, chance, _pair_costs(layout, cost, chance), record, limited.tables)
+    multipliers, inner, slack = find_multipliers(limited, problem.minimum)
+    residual, gap, _ = problem.dual.certificate.figures.tolist()
+    table = np.zeros(layout.n_entries)
+    join(problem.graph, problem.measure, table)
+    return Minimum(
+        occupancy=layout.triples(table),
+        value=inner.value - float(multipliers @ limited.tables @ inner.occupancy),
+        gap=gap + slack,
+        flow_residual=residual,
+        iterations=problem.iterations,
+        converged=True,
+        multipliers=tuple(multipliers.tolist()),
+    )
+
+
+class _Problem:
+    """The minimum for any multipliers of the constraints, with its work space."""
+
+    def __init__(
+        self, layout: Layout, chance: Floats, costs: Floats, record: Regulariser, tables: Floats
+    ) -> None:
+        self.graph, self.measure = layout.graph(), new_fixed_measure(layout, chance)
+        self.dual, self.iterations = new_fixed_dual(layout), 0
+        self._costs, self._record, self._tables = costs, record, tables
+
+    def minimum(self, multipliers: Floats) -> Inner:
+        """The minimum of <q, cost + multipliers * tables> + R(q)."""
+        costs = self._costs + multipliers @ self._tables
+        work = (self.graph, costs, self.measure, self._record, self.dual)
+        certified = any(minimise_costs(*work, in_logs) for in_logs in (None, True))
+        self.iterations += int(self.dual.certificate.counts[ITERATIONS])
+        if not certified:
+            residual = self.dual.certificate.figures[RESIDUAL]
+            raise UncertifiedStep(
+                f"minimise: flow residual {residual:.1e} after {self.iterations} iterations; "
+                "scale costs and weights to fewer magnitudes"
+            )
+        q = np.repeat(self.measure.mass[:-1], self.graph.n_actions) * self.measure.policy
+        return Inner(_value(q, self.measure.reached, costs, self._record), q, self._responses)
+
+    def _responses(self) -> Floats:
+        """How q changes with each multiplier, at the last minimum."""
+        found = np.zeros_like(self._tables)
+        for table, change in zip(self._tables, found, strict=True):
+            mass_response(self.graph, self.measure, self.dual, table, change)
+        return found
+
+
+def _fixed_transition(transitions: Any) -> tuple[Layout, Floats]:
+    """The layout, and the transition over entries."""
+    if isinstance(transitions, PartialTransition):
+        return transitions.layout, transitions.chance.copy()
+    if isinstance(transitions, KnownTransition):
+        return transitions.layout, transitions.known_transition().copy()
+    if isinstance(transitions, ConfidenceSet):
+        raise InvalidInput(
+            "over a set of transitions the dual of a regulariser on pairs has kinks, where no "
+            "minimum can be certified; give a KnownTransition",
+            field="transitions",
+        )
+    raise InvalidInput(
+        f"give a KnownTransition or a PartialTransition, not {shown(transitions)}",
+        field="transitions",
+    )
+
+
+def _pair_costs(layout: Layout, cost: Any, chance: Floats) -> Floats:
+    """Costs over rows; of a triple table those expected under the transition."""
+    if not is_triple_table(layout, cost):
+        return layout.flat_pairs(cost, "cost")
+    return np.add.reduceat(layout.flat_triples(cost, "cost") * chance, layout.row_start[:-1])
+
+
+def _value(q: Floats, reached: Any, costs: Floats, record: Regulariser) -> float:
+    """<q, C> + R(q) over the states that take part."""
+    takes_part = np.repeat(reached[:-1] != 0, len(q) // (len(reached) - 1))
+    q = q[takes_part]
+    logs = np.log(np.where(q > 0.0, q, 1.0))
+    if record.kind == ENTROPY:
+        regular = record.weight * (q * logs - q)
+    else:
+        regular = -record.weight * np.sqrt(q) - record.barrier[takes_part] * logs
+    return float(np.sum(q * costs[takes_part] + regular))
