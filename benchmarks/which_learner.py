@@ -27,6 +27,7 @@ class Case(NamedTuple):
     parameters: dict[str, Any] = {}  # noqa: RUF012
 
 
+SMALL_CONSTANTS = {"log_barrier": 0.1, "log_scale": 0.01, "root_scale": 1.0, "adapt_scale": 0.0}
 CASES = (
     Case("known", "full", "ada-mixture"),
     Case("known", "full", "ada-ftrl"),
@@ -38,7 +39,11 @@ CASES = (
     Case("unknown", "full", "fpop"),
     Case("unknown", "full", "uc-o-reps-box"),
     Case("known", "path", "o-reps-bandit", am.PRACTICAL["o-reps-bandit"]),
+    Case("known", "path", "tsallis-ftrl", {"log_barrier": 0.1}),
+    Case("known", "path", "log-barrier-ftrl"),
     Case("unknown", "path", "uob-reps", am.PRACTICAL["uob-reps"]),
+    Case("unknown", "path", "optimistic-ftrl", SMALL_CONSTANTS),
+    Case("unknown", "path", "uob-ftrl", {"log_barrier": 0.1, "log_scale": 0.01}),
     Case("unknown", "path", "uob-reps"),
     Case("unknown", "path", "ucbvi-bf"),
     Case("unknown", "path", "uniform"),
