@@ -15,6 +15,7 @@ import gymnasium
 import numpy as np
 
 import advmdp as am
+from advmdp.experiments.own import registry
 
 Arguments = dict[str, tuple[str, Any]]
 Door = tuple[Callable[..., Any], Arguments]
@@ -139,6 +140,16 @@ def regularised(make: Any) -> Callable[..., Any]:
     return call
 
 
+def registered(kind: Any, name: Any, part: Any) -> None:
+    """Register a part, and forget it: names are given once."""
+    before = dict(registry._locations)
+    try:
+        am.register(kind, name, part)
+    finally:
+        registry._locations.clear()
+        registry._locations.update(before)
+
+
 ON_PAIRS: Arguments = {"on": ("object", "pairs")}
 EPISODES: Arguments = {"n_episodes": ("whole", 4), "seed": ("seed", 0)}
 STEP: Arguments = {"occupancy": ("table", am.occupancy_measure(TRANSITIONS, PAIRS, LAYOUT))}
@@ -251,6 +262,14 @@ DOORS: dict[str, Door] = {
         {"mdp": ("object", MDP), "total_loss": ("table", PAIRS)},
     ),
     "start_views": (am.start_views, ON_LAYOUT),
+    "register": (
+        registered,
+        {
+            "kind": ("name", "learner"),
+            "name": ("path", "even"),  # any short text is a name
+            "part": ("function", "advmdp.learners.uniform:Uniform"),
+        },
+    ),
     "time_expand": (
         am.time_expand,
         {

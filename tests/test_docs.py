@@ -15,17 +15,17 @@ from advmdp.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(sh|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(sh|toml|py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WITH_COMMANDS = [page for page in PAGES if "```sh\n" in page.read_text()]
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
 def test_commands_run(page, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    """``sh`` blocks hold ``advmdp`` commands; a ``toml`` block is the file its first line names."""
+    """``sh`` blocks hold ``advmdp`` commands; others are the files that their first lines name."""
     monkeypatch.chdir(tmp_path)
     ran = 0
     for language, text in BLOCK.findall(page.read_text()):
-        if language == "toml":
+        if language != "sh":
             name, _, content = text.partition("\n")
             Path(name.removeprefix("# ")).write_text(content)
             continue
@@ -42,7 +42,7 @@ def test_other_blocks_are_tested_elsewhere() -> None:
     """A block is Python (a doctest), commands (above), a file (above), or plain text."""
     for page in PAGES:
         languages = set(re.findall(r"^```(\w+)$", page.read_text(), re.MULTILINE))
-        assert languages <= {"python", "sh", "toml"}, page
+        assert languages <= {"python", "sh", "toml", "py"}, page
         for block in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S):
             assert block.startswith(">>> "), f"{page}: {block[:60]}"
 

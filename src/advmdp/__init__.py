@@ -20,6 +20,7 @@ from advmdp.errors import (
 from advmdp.evaluation.comparator import Comparator, best_fixed_policy
 from advmdp.evaluation.rewards import RewardCurves, Rewards
 from advmdp.evaluation.run import Run
+from advmdp.experiments.own.registry import register
 from advmdp.layout import Layout
 from advmdp.learners import planners
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
@@ -147,6 +148,7 @@ __all__ = [
     "play_starts",
     "policy_of",
     "project",
+    "register",
     "start_views",
     "time_expand",
     "transition_of",

@@ -137,7 +137,7 @@ def play(
     if resume is not None:
         resume = with_current_names(resume)
         recorder.check_resumable(resume, points)
-        stream.restore(_part("losses", resume))
+        _stateful(stream).restore(_part("losses", resume))
         _restore_learner(learner, resume, n_episodes)
         recorder.restore(resume)
     loop = _compiled if can_compile and compiled is not False else _protocol
@@ -212,7 +212,7 @@ class _Watch:
 
     def _snapshot(self, episodes: int) -> Snapshot:
         parts = {
-            "losses": self._stream.state(),
+            "losses": _stateful(self._stream).state(),
             "learner": _stateful(self._recorder.learner).state(),
         }
         named = {
@@ -221,13 +221,18 @@ class _Watch:
         return named | self._recorder.state(episodes)
 
 
-def _stateful(learner: Any) -> Any:
-    if not offers(learner, Resumable):
-        raise InvalidInput(
-            f"play: {type(learner).__name__} has no state() and restore(), "
+class NotResumable(InvalidInput):
+    """A part of the run cannot hand out its state, so that no snapshot can be taken."""
+
+
+def _stateful(part: Any) -> Any:
+    """The learner or the stream of losses, which must offer its state."""
+    if not offers(part, Resumable):
+        raise NotResumable(
+            f"play: {type(part).__name__} has no state() and restore(), "
             "which snapshots need; leave out keep and resume, or add them"
         )
-    return learner
+    return part
 
 
 def _part(name: str, snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:

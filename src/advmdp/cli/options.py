@@ -13,6 +13,7 @@ import typer
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.experiments.engines.registry import DEFAULT_ENGINE as DEFAULT_ENGINE
 from advmdp.experiments.engines.registry import engine_names
+from advmdp.experiments.own.registry import search_here
 from advmdp.plain_text import plain_text
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes; 130 is what shells expect after Ctrl-C
@@ -58,12 +59,12 @@ AllowCodeOption = Annotated[
 ]
 
 # The world of `run` and `compare`.
-MDPOption = Annotated[str, typer.Option("--mdp", help="Family of MDPs.")]
+MDPOption = Annotated[str, typer.Option("--mdp", help="Family of MDPs, or module:Name.")]
 LayersOption = Annotated[
     str | None, typer.Option("--layers", help="States in each layer, for --mdp random.")
 ]
 ActionsOption = Annotated[int | None, typer.Option("--actions", help="Actions in every state.")]
-LossesOption = Annotated[str, typer.Option("--losses", help="Loss process.")]
+LossesOption = Annotated[str, typer.Option("--losses", help="Loss process, or module:Name.")]
 EpisodesOption = Annotated[int, typer.Option("--episodes", help="Episodes to play.")]
 HorizonsOption = Annotated[
     str, typer.Option("--episodes", help="Episodes to play; several with commas between them.")
@@ -125,6 +126,7 @@ def world_parts(
     mdp: str, layers: str | None, actions: int | None, losses: str, sets: list[str] | None
 ) -> dict[str, dict[str, Any]]:
     """The tables ``mdp``, ``losses`` and ``learner`` (parameters only) of a spec."""
+    search_here()
     parts: dict[str, dict[str, Any]] = {
         "mdp": {"name": mdp},
         "losses": {"name": losses},

@@ -11,6 +11,7 @@ import typer
 
 from advmdp.cli import options as opt
 from advmdp.errors import InvalidInput, StorageFailure
+from advmdp.experiments.own.registry import search_here
 from advmdp.plain_text import plain_text
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ IN_A_SPEC = ("learner", "mdp", "layers", "actions", "losses", "episodes", "seed"
 
 def run(
     context: typer.Context,
-    learner: Annotated[str, typer.Argument(help="Name of a learner.")] = "uob-reps",
+    learner: Annotated[str, typer.Argument(help="Name of a learner, or module:Name.")] = "uob-reps",
     mdp: opt.MDPOption = "random",
     layers: opt.LayersOption = None,
     actions: opt.ActionsOption = None,
@@ -50,7 +51,7 @@ def run(
 
     if spec is not None:
         _reject_beside_a_file(context)
-        text = _text_of(spec)
+        text = _text_of(spec, allow_code)
         with _errors_of(spec):
             read = RunSpec.from_json if spec.suffix == ".json" else RunSpec.from_toml
             one = read(text, allow_code=allow_code)
@@ -64,7 +65,7 @@ def run(
 
 
 def compare(
-    learners: Annotated[list[str], typer.Argument(help="Names of learners.")],
+    learners: Annotated[list[str], typer.Argument(help="Names of learners, or module:Name.")],
     mdp: opt.MDPOption = "random",
     layers: opt.LayersOption = None,
     actions: opt.ActionsOption = None,
@@ -109,7 +110,7 @@ def sweep(
     """Play all runs of a sweep that the store does not have yet."""
     from advmdp.experiments.sweep import SweepSpec
 
-    text = _text_of(file)
+    text = _text_of(file, allow_code)
     with _errors_of(file):
         runs = SweepSpec.from_toml(text, allow_code=allow_code).runs()
     make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
@@ -226,8 +227,13 @@ def _errors_of(file: Path | None) -> Iterator[None]:
         raise (problem if file is None else InvalidInput(f"{file}: {problem}")) from None
 
 
-def _text_of(path: Path) -> str:
-    """The text of a spec; a pipe will do, but not what has no end."""
+def _text_of(path: Path, allow_code: bool) -> str:
+    """The text of a spec; a pipe will do, but not what has no end.
+
+    With ``allow_code`` the modules that it names may lie in the working directory.
+    """
+    if allow_code:
+        search_here()
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
