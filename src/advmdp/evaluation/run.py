@@ -84,6 +84,8 @@ class Run:
     """Whether the run stayed in compiled code."""
     regret_bound: Floats | None = None
     """What the regret cannot exceed by the learner's own certificate, where it has one."""
+    recorded: Any = None
+    """What ``play(record=...)`` recorded (``evaluation.observations.Recorded``), or None."""
 
 
 def log_spaced(n_episodes: int, per_decade: int = 12) -> NDArray[np.int64]:
@@ -126,6 +128,10 @@ class Recorder:
     def n_points(self) -> int:
         """Checkpoints recorded so far."""
         return len(self._points)
+
+    def is_checkpoint(self, episodes: int) -> bool:
+        """Whether the account was just taken after so many episodes."""
+        return bool(self._episodes) and self._episodes[-1] == episodes
 
     def evaluate(self) -> EvaluationPoint:
         """The account now (nothing is recorded)."""
