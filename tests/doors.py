@@ -6,7 +6,11 @@ wrong values of ``tests/test_doors.py`` are not wrong for it, see ``MAY_PASS``.
 
 from __future__ import annotations
 
+import atexit
 import inspect
+import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ import numpy as np
 
 import advmdp as am
 from advmdp.experiments.own import registry
+from advmdp.store import Store
 
 Arguments = dict[str, tuple[str, Any]]
 Door = tuple[Callable[..., Any], Arguments]
@@ -29,6 +34,9 @@ SAVED = Path(__file__).parent / "data/version_1/uob-reps.am"
 LAKE = gymnasium.make("FrozenLake-v1", is_slippery=False)
 RANGE = am.Rewards(0, 1)
 GAME = am.gym.unroll(LAKE, 3, RANGE, starts=[0])
+EMPTY_STORE = Path(tempfile.gettempdir()) / f"advmdp-empty-store-{os.getpid()}"
+Store(EMPTY_STORE, create=True)
+atexit.register(shutil.rmtree, EMPTY_STORE, ignore_errors=True)
 RUN = am.play(MDP, LOSSES, am.Uniform(LAYOUT), 5)
 
 MAY_PASS: dict[str, set[str]] = {
@@ -263,6 +271,7 @@ DOORS: dict[str, Door] = {
         {"mdp": ("object", MDP), "total_loss": ("table", PAIRS)},
     ),
     "start_views": (am.start_views, ON_LAYOUT),
+    "open_store": (am.open_store, {"path": ("path", EMPTY_STORE)}),
     "register": (
         registered,
         {

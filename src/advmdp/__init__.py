@@ -53,6 +53,7 @@ from advmdp.learners.uniform import Uniform
 from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
+from advmdp.reports.open_store import open_store
 from advmdp.service import Service, Ticket
 from advmdp.start_view import StartView, start_views
 from advmdp.starts import StartsRun, play_starts
@@ -143,6 +144,7 @@ __all__ = [
     "losses",
     "minimise",
     "occupancy_measure",
+    "open_store",
     "planners",
     "play",
     "play_starts",

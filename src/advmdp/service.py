@@ -13,6 +13,7 @@ import numpy as np
 
 from advmdp.archive import JSON, read_archive, write_archive
 from advmdp.argument_checks import file_path, flag, with_methods
+from advmdp.display.shown import Shown
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Table
 from advmdp.learners.base import Learner, horizon_of
@@ -30,7 +31,7 @@ class Ticket(NamedTuple):
     policy: Table
 
 
-class Service:
+class Service(Shown):
     """Hands out one episode at a time, and learns from it when its feedback comes.
 
     The estimates of the learners divide an observed loss by (a bound on) the probability that the
@@ -87,6 +88,16 @@ class Service:
         self._open: Ticket | None = None
 
     # ------------------------------------------------------------------ episodes
+
+    def _facts(self) -> dict[str, Any]:
+        waiting = "none" if self._open is None else self._open.number
+        kept = "nowhere" if self.path is None else self.path
+        return {
+            "learner": shown(self.learner),
+            "open episode": waiting,
+            "abandoned": self.abandoned,
+            "kept in": kept,
+        }
 
     @property
     def open(self) -> Ticket | None:
