@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import flag, function, instance, with_methods
+from advmdp.argument_checks import flag, function, instance
 from advmdp.display.progress_line import ProgressLine
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import EvaluationPoint
@@ -34,6 +34,7 @@ from advmdp.learners.base import (
     TakesContexts,
     check_layout,
     check_range,
+    checked_learner,
     offers,
     sees_all_losses,
 )
@@ -43,7 +44,7 @@ from advmdp.number_checks import shown, whole_array
 from advmdp.one_thread import one_thread_of
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
-from advmdp.world.loss_streams import LossProcess, LossStream
+from advmdp.world.loss_streams import LossProcess, LossStream, checked_process
 from advmdp.world.mdp import LayeredMDP
 
 SLICE_SECONDS = 0.2  # how long compiled code runs before Python looks up
@@ -173,8 +174,8 @@ def play(
 
 def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep: Any) -> None:
     """Reject what has not the form that ``play`` needs."""
-    with_methods(losses, "losses", "a loss process", "begin")
-    with_methods(learner, "learner", "a learner", "policy", "update")
+    checked_process(losses)
+    checked_learner(learner)
     if progress is not None:
         function(progress, "progress", "progress(report)")
     if keep is not None:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from advmdp.archive import JSON, read_archive, write_archive
-from advmdp.argument_checks import file_path, flag, with_methods
+from advmdp.argument_checks import file_path, flag
 from advmdp.display.shown import Shown
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Table
-from advmdp.learners.base import Learner, horizon_of
+from advmdp.learners.base import Learner, checked_learner, horizon_of
 from advmdp.learners.loading import rebuilt
 from advmdp.learners.saveable import Saveable, contents
 from advmdp.number_checks import float_array, shown, whole_number
@@ -72,7 +72,7 @@ class Service(Shown):
     """
 
     def __init__(self, learner: Learner, path: str | Path | None = None, every: int = 1) -> None:
-        with_methods(learner, "learner", "a learner", "policy", "update")
+        checked_learner(learner)
         if path is not None:
             file_path(path)
         if path is not None and not isinstance(learner, Saveable):

@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import instance, with_methods
+from advmdp.argument_checks import instance
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.evaluation.run import checked_checkpoints, log_spaced
 from advmdp.experiments.catalogue import Factory
 from advmdp.experiments.loss_recipes import Draw
 from advmdp.experiments.spec import RunSpec
+from advmdp.learners.base import checked_learner
 from advmdp.seeds import generator
-from advmdp.world.loss_streams import LossProcess
+from advmdp.world.loss_streams import LossProcess, checked_process
 from advmdp.world.mdp import LayeredMDP
 
 
@@ -82,7 +83,7 @@ def _losses(spec: RunSpec, mdp: LayeredMDP, seed: np.random.SeedSequence) -> Los
         parts["n_episodes"] = spec.n_episodes
         supplied = {name: part for name, part in parts.items() if name in factory.parameters}
         process = _made("losses", factory, **supplied, **given)
-    found: LossProcess = with_methods(process, "losses", "a loss process", "begin")
+    found: LossProcess = checked_process(process)
     return found
 
 
@@ -100,7 +101,7 @@ def _learner(spec: RunSpec, mdp: LayeredMDP, seed: np.random.SeedSequence) -> An
     parts = {"layout": mdp.layout, "n_episodes": spec.n_episodes, "transitions": mdp.flat}
     supplied = {name: part for name, part in parts.items() if name in factory.parameters}
     learner = _made("learner", factory, **supplied, **given)
-    return with_methods(learner, "learner", "a learner", "policy", "update")
+    return checked_learner(learner)
 
 
 def _made(component: str, factory: Factory, *given: Any, **named: Any) -> Any:
