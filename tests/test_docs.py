@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from advmdp.cli import main
+from advmdp.learners.catalogue import LEARNERS
 
 ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(sh|toml|py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WITH_COMMANDS = [page for page in PAGES if "```sh\n" in page.read_text()]
@@ -60,3 +62,19 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     learner = (tmp_path / "learners" / "uob-reps" / "index.html").read_text()
     assert "UOBREPS" in learner
     assert "eta_scale" in learner
+
+
+def test_the_readme_says_what_every_learner_knows_and_sees() -> None:
+    rows = re.findall(r"^\| (`.+?) \| (no|yes) \| (own path|all losses) \|", README, re.MULTILINE)
+    told = {name: row[1:] for row in rows for name in re.findall(r"`([^`]+)`", row[0])}
+    assert set(told) == set(LEARNERS)
+    for name, (knows, sees) in told.items():
+        feedback = getattr(LEARNERS[name].make, "feedback", "bandit")
+        assert (knows == "yes") == LEARNERS[name].knows_transition, name
+        assert (sees == "all losses") == (feedback == "full"), name
+
+
+def test_the_readme_links_to_files_and_is_short() -> None:
+    for target in re.findall(r"\]\(([^)#]+)", README):
+        assert (ROOT / target).exists(), target
+    assert len(README.splitlines()) <= 130

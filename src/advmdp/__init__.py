@@ -67,7 +67,7 @@ from advmdp.world import families, losses
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "FPL",
