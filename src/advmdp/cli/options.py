@@ -22,7 +22,7 @@ MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
 # The options that set a field of an error, see ``advmdp.errors``.
 SAME_NAME = (
     *("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "rewards", "set"),
-    *("output", "store", "engine", "address"),
+    *("output", "store", "engine", "address", "status"),
 )
 OPTION_OF_FIELD = {
     **{field: "--" + field.replace("_", "-") for field in SAME_NAME},
@@ -57,6 +57,19 @@ SaveEpisodesOption = Annotated[
 AllowCodeOption = Annotated[
     bool, typer.Option("--allow-code", help="Let the file name modules, which are imported.")
 ]
+
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what there is to play, and write nothing.")
+]
+
+# Some runs of a store.
+LearnerFilter = Annotated[str | None, typer.Option("--learner", help="Part of the label.")]
+MDPFilter = Annotated[str | None, typer.Option("--mdp", help="Part of the label.")]
+LossesFilter = Annotated[str | None, typer.Option("--losses", help="Part of the label.")]
+StatusFilter = Annotated[
+    str | None, typer.Option("--status", help="finished, running, cut or failed.")
+]
+EpisodesFilter = Annotated[int | None, typer.Option("--episodes", help="Length of the runs.")]
 
 # The world of `run` and `compare`.
 MDPOption = Annotated[str, typer.Option("--mdp", help="Family of MDPs, or module:Name.")]

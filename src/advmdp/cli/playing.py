@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,6 +83,7 @@ def compare(
     address: opt.AddressOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,
     save_episodes: opt.SaveEpisodesOption = None,
+    dry_run: opt.DryRunOption = False,
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
 ) -> None:
@@ -91,6 +94,9 @@ def compare(
     parts["learner"] = [{"name": learners, **parts["learner"]}]
     parts |= {"seed": seed, "replicates": replicates, "rewards": opt.rewards_of(rewards)}
     sweep_spec = SweepSpec(**parts, n_episodes=opt.horizons_of(episodes))
+    if dry_run:
+        _print_plan(sweep_spec.runs(), store, workers, as_json)
+        return
     make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
     _play(sweep_spec.runs(), store, make, quiet, as_json)
 
@@ -104,6 +110,7 @@ def sweep(
     address: opt.AddressOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,
     save_episodes: opt.SaveEpisodesOption = None,
+    dry_run: opt.DryRunOption = False,
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
 ) -> None:
@@ -113,8 +120,25 @@ def sweep(
     text = _text_of(file, allow_code)
     with _errors_of(file):
         runs = SweepSpec.from_toml(text, allow_code=allow_code).runs()
+        if dry_run:
+            _print_plan(runs, store, workers, as_json)
+            return
     make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
     _play(runs, store, make, quiet, as_json, file)
+
+
+def _print_plan(runs: list[RunSpec], store: Path, workers: int | None, as_json: bool) -> None:
+    """What there is to play; nothing is created, and no engine is started."""
+    from advmdp.cli.terminal.listing import plan_lines
+    from advmdp.experiments.planning import plan_runs
+    from advmdp.store import Store
+
+    groups = plan_runs(runs, Store(store) if store.exists() else None)
+    if as_json:
+        for group in groups:
+            typer.echo(json.dumps({"event": "planned", **group._asdict()}))
+        return
+    typer.echo("\n".join(plan_lines(groups, workers or os.cpu_count() or 1)))
 
 
 MOST_TABLES = 8  # on a terminal; the report has them all

@@ -14,13 +14,26 @@ from advmdp.plain_text import plain_text
 
 
 def list_runs(
-    store: opt.StoreArgument = opt.DEFAULT_STORE, as_json: opt.JSONOption = False
+    store: opt.StoreArgument = opt.DEFAULT_STORE,
+    learner: opt.LearnerFilter = None,
+    mdp: opt.MDPFilter = None,
+    losses: opt.LossesFilter = None,
+    status: opt.StatusFilter = None,
+    episodes: opt.EpisodesFilter = None,
+    totals: Annotated[
+        bool, typer.Option("--totals", help="Numbers of runs, episodes and hours alone.")
+    ] = False,
+    as_json: opt.JSONOption = False,
 ) -> None:
-    """List the runs of a store."""
-    from advmdp.cli.terminal.listing import runs_lines
+    """List the runs of a store, or some of them."""
+    from advmdp.cli.terminal.listing import runs_lines, totals_lines
     from advmdp.store import Store
+    from advmdp.store.selection import Selection
 
-    frame = Store(store).runs()
+    frame = Selection(learner, mdp, losses, status, episodes).of(Store(store).runs())
+    if totals:
+        typer.echo("\n".join(totals_lines(frame)))
+        return
     if as_json:
         for row in frame.iter_rows(named=True):
             typer.echo(json.dumps(row))

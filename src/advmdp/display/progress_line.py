@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, TextIO
 
+from advmdp.display.durations import duration
+
 LOG_STEPS = 10  # lines of a whole run where the output is a file
 
 
@@ -30,7 +32,7 @@ class ProgressLine:
             return
         self._next = int(share * LOG_STEPS) + 1
         rate = max(now.episodes_per_second, 1e-9)
-        left = "" if last else f", {_span((self._n_episodes - now.episodes) / rate)} left"
+        left = "" if last else f", {duration((self._n_episodes - now.episodes) / rate)} left"
         text = (
             f"{now.episodes:,} of {self._n_episodes:,} episodes ({share:.0%}), "
             f"{rate:,.0f} a second{left}, regret {now.account.regret:,.1f}"
@@ -40,17 +42,3 @@ class ProgressLine:
         line = f"\r{padded}" + ("\n" if last else "") if self._moves else f"{text}\n"
         self._stream.write(line)
         self._stream.flush()
-
-
-def _span(seconds: float) -> str:
-    """A duration in two units.
-
-    >>> _span(5), _span(125), _span(7300)
-    ('5 s', '2 min 5 s', '2 h 1 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -12,7 +12,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from advmdp.display.durations import duration
 from advmdp.evaluation.schema import Level, reward_columns
+from advmdp.experiments.planning import PlannedGroup
 from advmdp.plain_text import plain_text
 from advmdp.reports.units import Units
 
@@ -46,6 +48,38 @@ def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
         yield line.rstrip()
     counts = frame["status"].value_counts().sort("status").iter_rows()
     yield ", ".join(f"{n:,} {status}" for status, n in counts) or "no runs"
+
+
+def totals_lines(frame: pl.DataFrame) -> Iterator[str]:
+    """A line per learner: its runs by status, the episodes played and the time they took."""
+    by_learner = frame.partition_by("learner", as_dict=True, maintain_order=True)
+    for (learner,), runs in sorted(by_learner.items()):
+        yield plain_text(f"{learner}: {_totals(runs)}")
+    yield f"all: {_totals(frame)}" if len(frame) else "no runs"
+
+
+def _totals(runs: pl.DataFrame) -> str:
+    counts = runs["status"].value_counts().sort("status").iter_rows()
+    listed = ", ".join(f"{n:,} {status}" for status, n in counts)
+    episodes, seconds = int(runs["episodes"].sum()), float(runs["seconds"].sum())
+    return f"{listed}; {episodes:,} episodes in {duration(seconds)}"
+
+
+def plan_lines(groups: Sequence[PlannedGroup], workers: int) -> Iterator[str]:
+    """A line per group of a plan, and the sums."""
+    for group in groups:
+        where = f"{group.learner} | {group.mdp} | {group.losses} | T = {group.n_episodes:,}"
+        yield plain_text(f"{group.left:,} of {group.runs:,} to play: {where}")
+    left, runs = sum(g.left for g in groups), sum(g.runs for g in groups)
+    episodes = sum(g.left * g.n_episodes for g in groups)
+    yield f"{left:,} of {runs:,} runs to play, {episodes:,} episodes"
+    known = [g for g in groups if g.left and g.seconds is not None]
+    unknown = sum(g.left for g in groups if g.seconds is None)
+    if known:
+        seconds = sum(g.seconds or 0.0 for g in known) / workers
+        rest = f"; {unknown:,} runs without one" if unknown else ""
+        cores = f"{workers} core{'s' if workers > 1 else ''}"
+        yield f"about {duration(seconds)} on {cores}, by the rates of this store{rest}"
 
 
 def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[RenderableType]:
