@@ -41,7 +41,13 @@ def tiny_learners() -> list[Any]:
         if entry.knows_transition:
             given["transitions"] = MDP.transitions
         made.append(entry.make(MDP.layout, **given))
-    return [*made, am.Doubling(am.UOBREPS, MDP.layout)]
+    return [
+        *made,
+        am.Doubling(am.UOBREPS, MDP.layout),
+        am.Mixture(MDP.layout, [am.Uniform(MDP.layout).policy()], transitions=MDP.transitions),
+        am.PerContext(am.planners.WindowPlanner, MDP.layout, 2, window=3),
+        am.PerStart(MDP.layout, lambda view: am.UOBREPS(view.layout, 9)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +68,8 @@ def test_reprs_are_one_short_line_and_the_tables_are_well_formed(thing: Any) -> 
 
 def test_the_facts_are_true() -> None:
     assert repr(LEARNER) == "UOBREPS(layout=1,3,3,1 x2, n_episodes=50, delta=0.2, played=50)"
+    assert repr(SETS[0]) == "AnyTransition(layout=1,3,3,1 x2, rows=8 free)"
+    assert "rows=8 known" in repr(SETS[1])
     assert f"regret={RUN.regret[-1]:,.1f}" in repr(RUN)
     assert "episodes=50" in repr(RUN)
     points = ElementTree.fromstring(RUN._repr_html_()).find(".//polyline")

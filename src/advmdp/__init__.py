@@ -18,6 +18,7 @@ from advmdp.errors import (
     UncertifiedStep,
 )
 from advmdp.evaluation.comparator import Comparator, best_fixed_policy
+from advmdp.evaluation.observations import Moment, Recorded
 from advmdp.evaluation.rewards import RewardCurves, Rewards
 from advmdp.evaluation.run import Run
 from advmdp.experiments.own.registry import register
@@ -110,6 +111,7 @@ __all__ = [
     "Minimum",
     "MissingExtra",
     "Mixture",
+    "Moment",
     "OREPSBandit",
     "OptimisticFTRL",
     "PartialTransition",
@@ -120,6 +122,7 @@ __all__ = [
     "Projector",
     "QLearningB",
     "QLearningH",
+    "Recorded",
     "RewardCurves",
     "Rewards",
     "Run",

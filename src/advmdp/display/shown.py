@@ -33,7 +33,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(str(name))}</th>"
+            f"<tr><th style='text-align:left;padding-right:1em'>{escape(str(name))}</th>"
             f"<td style='text-align:left'>{escape(str(value))}</td></tr>"
             for name, value in self._facts().items()
         )

@@ -44,8 +44,12 @@ class ConfidenceSet(Shown):
     def _facts(self) -> dict[str, Any]:
         sizes = ",".join(map(str, self.layout.layer_sizes))
         least = float(self.rows.least_occupancy)
+        status = self.rows.status[self.layout.row_sizes() > 1]  # one successor leaves no choice
+        kinds = {"free": FREE, "bounded": BOUND, "known": KNOWN}
+        counts = {name: int((status == kind).sum()) for name, kind in kinds.items()}
         return {
             "layout": f"{sizes} x{self.layout.n_actions}",
+            "rows": " ".join(f"{n} {name}" for name, n in counts.items() if n),
             **({"least_occupancy": f"{least:g}"} if least else {}),
         }
 
