@@ -297,3 +297,15 @@ def test_errors_are_one_line(module: str, change: dict[str, Any], message: str) 
     with pytest.raises(am.InvalidInput, match=message) as caught:
         build(one_run(**given))
     assert "\n" not in str(caught.value)
+
+
+def test_the_working_directory_is_searched_for_places_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
+    arguments = ["run", "uniform", "--episodes", "5", "-q", "--store", "store"]
+    assert main(arguments) == 0
+    assert str(tmp_path) not in sys.path
+    assert main(["run", "no_such_module_y:Z"]) == 2
+    assert sys.path[-1] == str(tmp_path)

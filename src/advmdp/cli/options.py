@@ -139,7 +139,7 @@ def world_parts(
     mdp: str, layers: str | None, actions: int | None, losses: str, sets: list[str] | None
 ) -> dict[str, dict[str, Any]]:
     """The tables ``mdp``, ``losses`` and ``learner`` (parameters only) of a spec."""
-    search_here()
+    search_for(mdp, losses)
     parts: dict[str, dict[str, Any]] = {
         "mdp": {"name": mdp},
         "losses": {"name": losses},
@@ -160,6 +160,12 @@ def world_parts(
             )
         parts[part][key] = _value(text)
     return parts
+
+
+def search_for(*names: str) -> None:
+    """Let modules of the working directory be found if one of the names is a place."""
+    if any(":" in name for name in names):
+        search_here()
 
 
 def _value(text: str) -> Any:

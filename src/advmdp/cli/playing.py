@@ -59,6 +59,7 @@ def run(
             one = read(text, allow_code=allow_code)
     else:
         parts = opt.world_parts(mdp, layers, actions, losses, sets)
+        opt.search_for(learner)
         parts["learner"]["name"] = learner
         common: dict[str, Any] = {"seed": seed, "rewards": opt.rewards_of(rewards)}
         one = RunSpec(**parts, n_episodes=episodes, **common)  # type: ignore[arg-type]
@@ -91,6 +92,7 @@ def compare(
     from advmdp.experiments.sweep import SweepSpec
 
     parts: dict[str, Any] = opt.world_parts(mdp, layers, actions, losses, sets)
+    opt.search_for(*learners)
     parts["learner"] = [{"name": learners, **parts["learner"]}]
     parts |= {"seed": seed, "replicates": replicates, "rewards": opt.rewards_of(rewards)}
     sweep_spec = SweepSpec(**parts, n_episodes=opt.horizons_of(episodes))
