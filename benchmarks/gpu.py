@@ -43,6 +43,10 @@ class Rate:
     log_scale: float
     warm_up: int
     target: float | None = None
+    learner: str = "uob-reps"
+
+
+EAGER = {"log_barrier": 0.1}  # of tsallis-ftrl: theory's is uniform play at this horizon
 
 
 FULL = 132 * 32 * 32  # runs that an H200 holds at a time with 64 registers for a thread
@@ -53,7 +57,19 @@ RATES = (
     Rate(FIVES, FULL // 2, 0.01, 1_000),
     Rate(MIDDLE, FULL // 2, 1.0, 200, 3e6),
     Rate(MIDDLE, FULL // 2, 0.01, 400),
+    Rate(SMALL, FULL, 1.0, 1_000, 3e7, "tsallis-ftrl"),
+    Rate(MIDDLE, FULL // 2, 1.0, 200, 1e6, "tsallis-ftrl"),
+    Rate(SMALL, FULL, 0.01, 1_000, None, "uob-ftrl"),
 )
+
+
+def learner_of(rate: Rate, mdp: am.LayeredMDP) -> Any:
+    """The learner of a line, with theory's parameters unless it says otherwise."""
+    if rate.learner == "tsallis-ftrl":
+        return am.TsallisFTRL(mdp.layout, mdp.transitions, HORIZON, **EAGER)
+    if rate.learner == "uob-ftrl":
+        return am.UOBFTRL(mdp.layout, HORIZON, log_scale=rate.log_scale, **EAGER)
+    return am.UOBREPS(mdp.layout, HORIZON, log_scale=rate.log_scale)
 
 
 def speed(rate: Rate, width: int | None = None) -> dict[str, Any]:
@@ -63,7 +79,7 @@ def speed(rate: Rate, width: int | None = None) -> dict[str, Any]:
 
     mdp = am.families.random_mdp(rate.shape.sizes, rate.shape.n_actions, seed=0)
     losses = am.losses.Stochastic(np.random.default_rng(1).random(mdp.layout.n_rows))
-    learner = am.UOBREPS(mdp.layout, HORIZON, log_scale=rate.log_scale)
+    learner = learner_of(rate, mdp)
     runs = [BatchRun(mdp, losses, learner, seed) for seed in range(rate.n_runs)]
     width, threads = shape_of(runs, width)
     block = Block(casts(runs, HORIZON), width, threads)
@@ -81,6 +97,7 @@ def speed(rate: Rate, width: int | None = None) -> dict[str, Any]:
     effort = wave.column("ledger.counts").sum(axis=0) - before
     return {
         "world": str(rate.shape),
+        "learner": rate.learner,
         "runs": rate.n_runs,
         "runs_in_a_warp": width,
         "threads_of_a_run": threads,

@@ -1,4 +1,4 @@
-"""Follow the regularised leader: episodes in a second, and a cold minimum against conic solvers.
+"""Regularisers beside the relative entropy: episodes in a second, and cold minima.
 
 Times of the minimum are processor times, as in ``projections``.
 """
@@ -27,7 +27,8 @@ MINIMUM = ("method", "time", "own time", "ratio", "own ratio", "value - ours")
 EAGER = {"log_barrier": 0.1}
 BITING = {"log_barrier": 0.1, "log_scale": 0.01}
 MIXTURE = {**BITING, "root_scale": 1.0, "adapt_scale": 0.0}
-MOST_EVALUATIONS, COLD_TARGET = 4.0, 500.0
+SETS = {"log_scale": 0.01}
+COLD_TARGET = 500.0
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Rate:
     warm_up: int
     n_episodes: int
     target: float | None = None
+    most_evaluations: float | None = 4.0
 
     def learner(self, world: World, horizon: int) -> Any:
         """The learner as the catalogue makes it."""
@@ -56,6 +58,8 @@ RATES = (
     Rate(MIDDLE, "tsallis-ftrl", EAGER, 5_000, 20_000, 10_000),
     Rate(MIDDLE, "uob-ftrl", BITING, 5_000, 20_000, 10_000),
     Rate(MIDDLE, "optimistic-ftrl", MIXTURE, 5_000, 20_000, 10_000),
+    Rate(SMALL, "uob-log-barrier", SETS, 10_000, 50_000, most_evaluations=None),
+    Rate(MIDDLE, "uob-log-barrier", SETS, 2_000, 3_000, 2_000, most_evaluations=None),
 )
 
 
@@ -83,7 +87,7 @@ def measure(rate: Rate, *, quick: bool) -> tuple[tuple[str, ...], list[Figure]]:
     what = f"{rate.name}, {rate.shape}"
     return cells, [
         Figure(what, 1 / each, "episodes/s", rate.target, noisy=timing.noisy),
-        Figure(f"{what}, evaluations", evaluations, "a step", MOST_EVALUATIONS, AT_MOST),
+        Figure(f"{what}, evaluations", evaluations, "a step", rate.most_evaluations, AT_MOST),
     ]
 
 

@@ -9,7 +9,7 @@ from benchmarks.report import Figure, Grid, Section, number
 from benchmarks.worlds import MIDDLE, World, make_world
 
 N_EPISODES = 20_000
-WITH_PROJECTION, WITHOUT = 8_000, 30_000  # episodes per second to reach
+WITH_PROJECTION, WITHOUT, IN_PYTHON = 8_000, 30_000, 1_000  # episodes per second to reach
 
 
 def make(name: str, world: World, n_episodes: int) -> Any:
@@ -41,7 +41,7 @@ def run(*, quick: bool) -> Section:
         rate = n_episodes / played.seconds
         projects = played.solver is not None
         rows.append((name, entry.setting, number(rate), number(float(played.regret[-1]))))
-        target = WITH_PROJECTION if projects else WITHOUT
+        target = WITH_PROJECTION if projects else WITHOUT if played.compiled else IN_PYTHON
         section.figures.append(Figure(f"{name}, {MIDDLE}", rate, "episodes/s", target))
     title = f"All learners, {MIDDLE}, {n_episodes:,} episodes from the first"
     columns = ("learner", "setting", "episodes/s", "regret")

@@ -161,7 +161,8 @@ def in_batches(
         "scattered": am.families.random_mdp((1, 4, 4, 1), 2, seed=3, n_successors=2),
     }
     for world, mdp in shapes.items():
-        for name in learners or am.LEARNERS:
+        compiled = (n for n, entry in am.LEARNERS.items() if hasattr(entry.make, "compiled_loop"))
+        for name in learners or compiled:
             for label, setting in settings_of(name):
                 losses = processes(mdp)["switching"]
                 learner = made(name, mdp, n_episodes, **setting)

@@ -140,6 +140,7 @@ class Trading(NamedTuple):
     unknown: dict[str, Floats]  # of those that do not know the battery
     realised: dict[str, Floats]
     diaries: dict[str, Diary]
+    blind: dict[str, Diary]  # of those that do not know the battery
     best_fixed: Floats
     foresight: Floats
 
@@ -166,6 +167,7 @@ def trade(prices: Prices, seed: int) -> Trading:
         unknown={name: -diary.expected(truth, traded) for name, diary in blind.items()},
         realised={name: -diary.realised(traded) for name, diary in diaries.items()},
         diaries=diaries,
+        blind=blind,
         best_fixed=-traded @ am.best_fixed_policy(truth, traded.sum(axis=0)).occupancy,
         foresight=-np.array([am.best_fixed_policy(truth, day).loss for day in traded]),
     )
@@ -226,7 +228,7 @@ def draw(trading: Trading, currency: str, target: Path) -> None:
     truth = battery(CHARGE_WORKS, LEAK)
     flow, starts = bought(truth.layout), truth.layout.layer_start[:-2] * 3
     traded = {
-        name: np.add.reduceat(trading.diaries[name].occupancy(truth)[-90:].mean(0) * flow, starts)
+        name: np.add.reduceat(trading.blind[name].occupancy(truth)[-90:].mean(0) * flow, starts)
         for name in SHOWN
     }
     draw_lines(bottom, range(24), traded, named=False)

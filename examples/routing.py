@@ -17,9 +17,10 @@ the delay in units of 50 ms, so that  delay = 50 ms * loss.
 What one would do otherwise.  Always take the path that is shortest on an empty network; or measure,
 and send along the path that is shortest on the averages so far, all of them or the recent ones.
 
-What was learnt.  It depends on who answers faster.  If queues build up before the next routing
-table, one best path is always the congested one, and the spread of UOB-REPS wins; if queues are
-slow, planning again on recent averages is better, and UOB-REPS no worse than it was.
+What was learnt.  Rivals must be fair.  Against routing tables that are renewed every ten packets
+the spread of UOB-REPS looked better; renewed at every packet, as UOB-REPS learns, the shortest path
+on recent averages is better at every speed of the queues: each packet moves it off a link that
+fills.  UOB-REPS beats what does not forget, where queues are quick, and knows no map beforehand.
 """
 
 from __future__ import annotations

@@ -376,7 +376,9 @@ DOORS: dict[str, Door] = {
         noisy=("flag", False),
     ),
     "losses.Custom": loss_door(
-        am.losses.Custom, function=("function", lambda episode, history: PAIRS)
+        am.losses.Custom,
+        function=("function", lambda episode, history: PAIRS),
+        any_losses=("flag", False),
     ),
     "families.random_mdp": (
         am.families.random_mdp,

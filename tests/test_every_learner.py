@@ -17,6 +17,7 @@ import advmdp as am
 from advmdp.learners.base import CAPABILITIES, offers, takes_any_losses
 from advmdp.learners.catalogue import LEARNERS
 from tests.reference.contract import (
+    COMPILED,
     DENSE,
     GRID,
     N_EPISODES,
@@ -100,12 +101,8 @@ def test_what_it_hands_out_and_takes_in_is_not_shared(name: str) -> None:
     assert np.array_equal(flat(learner.policy()), flat(twin.policy()))
 
 
-def compiled_names() -> list[str]:
-    return [name for name in LEARNERS if hasattr(made(name, DENSE), "compiled_loop")]
-
-
 @pytest.mark.parametrize("world", ["dense", "declared support"])
-@pytest.mark.parametrize("name", compiled_names())
+@pytest.mark.parametrize("name", COMPILED)
 def test_compiled_and_protocol_loop_agree_to_the_last_bit(name: str, world: str) -> None:
     mdp, n_episodes = WORLDS[world], 200
     tables = [losses_of(mdp, t) for t in (0, 5)]

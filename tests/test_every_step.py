@@ -11,7 +11,8 @@ import pytest
 from scipy.optimize import brentq
 
 import advmdp as am
-from advmdp.kernels.ftrl.step import FTRLStep
+from advmdp.kernels.ftrl.objective import FTRLStep
+from advmdp.kernels.ftrl.triples.step import TripleStep
 from advmdp.kernels.kl.step import KLStep
 from advmdp.kernels.steps import interface
 from tests.batch.simulator import simulate
@@ -31,6 +32,7 @@ def ftrl_learner(n_episodes: int) -> Any:
 
 
 STEPS = {
+    TripleStep: (WIDE, lambda n: am.UOBLogBarrier(WIDE.layout, n, log_scale=0.01)),
     FTRLStep: (WIDE, ftrl_learner),
     KLStep: (WIDE, kl_learner),
     TsallisStep: (SINGLE, lambda n: LayeredTsallisINF(SINGLE.layout, n)),

@@ -9,6 +9,7 @@ import pytest
 
 import advmdp as am
 from advmdp.kernels.runtime.storage import leaves
+from tests.reference.contract import COMPILED
 
 LONGEST = {np.int8: 120, np.int16: 30_000, np.int32: 100_000_000, np.int64: 100_000_000}
 """A horizon that the type holds, while its products with the sizes below do not (up to int32)."""
@@ -32,7 +33,7 @@ def numbers_of(learner: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", LONGEST)
-@pytest.mark.parametrize("name", am.LEARNERS)
+@pytest.mark.parametrize("name", COMPILED)
 def test_learners_are_tuned_alike(name: str, kind: Any) -> None:
     expected = numbers_of(made(name, MDP.layout, n_episodes=LONGEST[kind]))
     layout = am.Layout([kind(n) for n in SIZES], kind(3))

@@ -52,6 +52,7 @@ from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
 from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
+from advmdp.learners.uob_log_barrier import UOBLogBarrier
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
 from advmdp.reports.open_store import open_store
@@ -59,7 +60,8 @@ from advmdp.service import Service, Ticket
 from advmdp.start_view import StartView, start_views
 from advmdp.starts import StartsRun, play_starts
 from advmdp.steps.confidence import AnyTransition, BoxSet, KnownTransition, L1Set
-from advmdp.steps.minimise import Minimum, PartialTransition, minimise
+from advmdp.steps.minimise import minimise
+from advmdp.steps.minimum import Minimum, PartialTransition
 from advmdp.steps.mirror_descent import Projection, Projector, project
 from advmdp.steps.occupancy import occupancy_measure, policy_of, transition_of
 from advmdp.steps.regularisers import Entropy, LogBarrier, Tsallis
@@ -137,6 +139,7 @@ __all__ = [
     "Tsallis",
     "TsallisFTRL",
     "UCOREPSBox",
+    "UOBLogBarrier",
     "UOBREPSL1Printed",
     "UncertifiedStep",
     "Uniform",

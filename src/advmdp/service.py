@@ -16,7 +16,7 @@ from advmdp.argument_checks import file_path, flag
 from advmdp.display.shown import Shown
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Table
-from advmdp.learners.base import Learner, checked_learner, horizon_of
+from advmdp.learners.base import Learner, TakesContexts, checked_learner, horizon_of, offers
 from advmdp.learners.loading import rebuilt
 from advmdp.learners.saveable import Saveable, contents
 from advmdp.number_checks import float_array, shown, whole_number
@@ -104,8 +104,8 @@ class Service(Shown):
         """The episode whose feedback is awaited."""
         return None if self._open is None else _copy(self._open)
 
-    def begin(self) -> Ticket:
-        """A new episode."""
+    def begin(self, context: int | None = None) -> Ticket:
+        """A new episode; in this context, for a learner that takes contexts."""
         if self._open is not None:
             raise InvalidInput(
                 f"begin: episode {self._open.number} is still open; finish or abandon it first"
@@ -116,6 +116,12 @@ class Service(Shown):
                 f"begin: the learner was made for n_episodes={planned}, and all are played; "
                 "use advmdp.Doubling where the number is not known"
             )
+        if context is not None:
+            if not offers(self.learner, TakesContexts):
+                raise InvalidInput(
+                    f"context: {type(self.learner).__name__} takes none; serve PerContext of it"
+                )
+            self.learner.enter(context)  # type: ignore[attr-defined]
         self._open = self._next_ticket()
         return _copy(self._open)
 

@@ -206,7 +206,7 @@ def test_a_known_transition_counts_nothing_and_an_estimated_one_everything() -> 
 def test_what_was_never_tried_is_imagined_to_go_well() -> None:
     """One step to a good or a bad state, the better action never seen: it looks best of all."""
     layout = am.Layout((1, 2, 1), 2)
-    learner = am.EstimatedAdaFTRL(layout)
+    learner = am.EstimatedAdaFTRL(layout, prior=1.0)
     losses = [np.zeros((1, 2)), np.array([[0.0, 0.0], [9.0, 9.0]])]
     for _ in range(20):
         learner.update(am.FullInformation([0, 1, 0], [0, 0], losses))  # action 0 led to the bad one
@@ -216,7 +216,7 @@ def test_what_was_never_tried_is_imagined_to_go_well() -> None:
 
 def test_shared_rows_count_together_and_known_rows_stay() -> None:
     pooled = am.families.grid(2, 2, horizon=4, pooled=True)
-    learner = am.EstimatedAdaFTRL(pooled.layout)
+    learner = am.EstimatedAdaFTRL(pooled.layout, prior=1.0)
     am.play(pooled, am.losses.Stochastic(losses_of(pooled, 0)), learner, 50)
     state, counter = learner.state(), pooled.layout.counter_row
     chance, triples = state["transition.chance"], state["transition.triples"]
@@ -251,3 +251,23 @@ def test_a_good_hint_lowers_the_certificate() -> None:
     assert bound(1.0, lambda table: table) == pytest.approx(0.0, abs=1e-9)
     assert bound(1.0, lambda table: table + 0.1) < 0.1 * without
     assert bound(1.0, lambda table: 1.0 - table) > without
+
+
+def test_losses_of_a_users_own_may_have_any_unit() -> None:
+    def prices(episode: int, history: Any) -> Any:
+        return np.cos(np.arange(DENSE.layout.n_rows) + episode) * 1e4
+
+    losses, snapshots = am.losses.Custom(prices, any_losses=True), {}
+
+    def keep(episodes: int, snapshot: Any) -> None:
+        snapshots[episodes] = snapshot()
+
+    whole = am.play(DENSE, losses, made("ada-ftrl", DENSE), 50, keep=keep)
+    again = am.play(DENSE, losses, made("ada-ftrl", DENSE), 50, resume=snapshots[20])
+    assert np.array_equal(whole.regret, again.regret)
+    assert whole.regret_bound is not None
+    assert (whole.regret <= whole.regret_bound + 1e-6).all()
+    with pytest.raises(am.InvalidInput, match=r"needs losses in \[0, 1\]"):
+        am.play(DENSE, losses, made("uob-reps", DENSE), 40)
+    with pytest.raises(am.InvalidInput, match=r"losses lie in \[0, 1\]"):
+        am.play(DENSE, am.losses.Custom(prices), made("ada-ftrl", DENSE), 50)

@@ -9,6 +9,11 @@ import numpy as np
 import pytest
 
 import advmdp as am
+from advmdp.experiments.build import build
+from advmdp.experiments.spec import RunSpec
+from advmdp.experiments.sweep import SweepSpec
+from advmdp.store import Store
+from tests.experiments.sweeps import play_here
 from tests.reference.contract import DENSE, assert_same_state, flat, losses_of
 
 N = 120
@@ -124,3 +129,59 @@ def test_states_that_do_not_fit_are_refused_without_a_trace() -> None:
         with pytest.raises(am.InvalidInput, match="restore"):
             learner.restore(wrong)
         assert_same_state(learner, twin)
+
+
+WEEK = """
+n_episodes = 700
+losses = {name = "switching", period = 1, n_tables = 7, noisy = false}
+mdp = {name = "random", layer_sizes = [1, 3, 1], n_actions = 3}
+contexts = [0, 1, 2, 3, 4, 5, 6]
+learner = [{name = "ada-ftrl"}, {name = "ada-ftrl", by_context = true}, {name = "ada-mixture"}]
+"""
+
+
+def test_contexts_in_specs_reach_the_learners(tmp_path: Path) -> None:
+    """Seven tables in turn: who is told the day loses little, who is not cannot tell them apart."""
+    specs = SweepSpec.from_toml(WEEK).runs()
+    store = Store(tmp_path / "store", create=True)
+    play_here(store, specs)
+    runs = store.runs().sort("expected_loss")
+    assert runs["status"].to_list() == ["finished"] * 3
+    best, second, blind = runs["expected_loss"].to_list()
+    assert set(runs["learner"].to_list()[:2]) == {"ada-ftrl by_context=True", "ada-mixture"}
+    assert second - best < 0.2 * (blind - best)
+    again = RunSpec.from_toml(specs[1].to_toml())
+    assert again == specs[1]
+    assert again.hash != RunSpec(**{**again.data(), "contexts": [0, 1]}).hash
+
+
+def test_contexts_of_specs_are_checked() -> None:
+    data = SweepSpec.from_toml(WEEK).runs()[1].data()
+    with pytest.raises(am.InvalidInput, match="contexts: number them 0, 1"):
+        RunSpec(**{**data, "contexts": [0, 2]})
+    del data["contexts"]
+    assert "contexts" not in RunSpec(**data).data()
+    with pytest.raises(am.InvalidInput, match=r"learner\.by_context: the run has no contexts"):
+        build(RunSpec(**data))
+
+
+def test_a_service_is_told_the_context(tmp_path: Path) -> None:
+    """Two contexts with opposite losses, in a program that restarts half-way."""
+    layout = am.Layout((1, 1), 2)
+    learner = am.PerContext(am.EstimatedAdaFTRL, layout, 2)
+    service = am.Service(learner, tmp_path / "service.am")
+    for episode in range(40):
+        if episode == 20:
+            service = am.Service.load(tmp_path / "service.am")
+        context = episode % 2
+        ticket = service.begin(context)
+        losses = [np.array([[0.0, 9.0]]) if context == 0 else np.array([[9.0, 0.0]])]
+        service.finish(ticket, am.FullInformation([0, 0], [0], losses))
+    for context in (0, 1):
+        ticket = service.begin(context)
+        assert ticket.policy[0][0, context] > 0.9
+        service.abandon(ticket)
+    with pytest.raises(am.InvalidInput, match=r"context: 2 is not in 0\.\.1"):
+        service.begin(2)
+    with pytest.raises(am.InvalidInput, match="context: Uniform takes none"):
+        am.Service(am.Uniform(layout)).begin(0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from advmdp.learners.catalogue import LEARNERS
 from tests.batch.simulator import simulate
+from tests.reference.contract import COMPILED
 
 EVERY_LEARNER = """
 import sys
@@ -247,7 +247,7 @@ print("watched")
 
 @pytest.mark.parametrize("part", range(3))
 def test_every_learner_plays_as_on_the_cpu(part: int) -> None:
-    names = list(LEARNERS)[part::3]
+    names = COMPILED[part::3]
     assert simulate(EVERY_LEARNER, ",".join(names)).split() == names
 
 

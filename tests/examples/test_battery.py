@@ -19,7 +19,7 @@ from tests.examples.scripts import FOLDER, assert_a_picture, script
 battery, days, prices = script("battery"), script("days"), script("prices")
 HEADER = ",".join(["date", *prices.HOURS])
 FIRST = datetime.date(2021, 3, 1)
-DAYS = 300
+DAYS = 200
 UOB = "UOB-REPS, own trades only"
 
 

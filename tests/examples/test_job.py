@@ -20,7 +20,7 @@ job, days, prices = script("job"), script("days"), script("prices")
 
 @cache
 def small_run() -> Any:
-    return job.compare(prices.made_up_prices(150, seed=1), seed=0)
+    return job.compare(prices.made_up_prices(110, seed=1), seed=0)
 
 
 def test_units_that_are_run_fail_one_by_one() -> None:
@@ -80,7 +80,7 @@ def test_who_saves_what() -> None:
     assert max(v for name, v in saved.items() if name != job.FORESIGHT) < 1.0
     best = max(v for name, v in saved.items() if name != job.FORESIGHT and "mixture" not in name)
     assert saved[days.MIXTURE] > 0.97 * best
-    assert outcome.saved(outcome.unknown[days.MIXTURE]) > 0.95 * saved[days.MIXTURE]
+    assert outcome.saved(outcome.unknown[days.MIXTURE]) > 0.85 * saved[days.MIXTURE]
 
 
 def test_running_at_once_is_that() -> None:

@@ -15,9 +15,9 @@ import advmdp as am
 from advmdp.batch.columns import Block
 from advmdp.batch.runs import BatchRun, casts
 from advmdp.kernels.runtime.storage import Storage, leaves
-from tests.reference.contract import DENSE, losses_of, made
+from tests.reference.contract import COMPILED, DENSE, losses_of, made
 
-every_learner = pytest.mark.parametrize("name", am.LEARNERS)
+every_learner = pytest.mark.parametrize("name", COMPILED)
 
 
 @every_learner

@@ -176,7 +176,7 @@ def test_an_episode_that_fails_leaves_no_trace(name: str, monkeypatch: pytest.Mo
         trajectory = am.Trajectory(episode.states, episode.actions, episode.losses)
         before = snapshot(learner)
         with monkeypatch.context() as patch:
-            patch.setattr(interface, "update", begin_only)
+            patch.setattr(learner, "_update_program", begin_only)
             patch.setattr(interface, "finish_safely", lambda *arguments: False)
             with pytest.raises(am.UncertifiedStep, match=f"episode {i + 1}: no certified"):
                 learner.update(trajectory)
@@ -196,7 +196,7 @@ def test_the_safe_path_gives_the_same_iterates(monkeypatch: pytest.MonkeyPatch) 
         begin_update(graph, state, *episode)
         return False
 
-    monkeypatch.setattr(interface, "update", only_safe)
+    monkeypatch.setattr(safe, "_update_program", only_safe)
     for trajectory in drawn:
         safe.update(trajectory)
     assert safe.epoch == fast.epoch

@@ -17,6 +17,7 @@ from advmdp.learners.ucrl2 import UCRL2
 from advmdp.start_view import start_views
 from tests.batch.simulator import simulate
 from tests.reference.contract import (
+    COMPILED,
     assert_same_state,
     doubling,
     follow,
@@ -40,9 +41,9 @@ WITH_SETS = [
 
 
 def test_every_learner_with_a_confidence_set_is_among_them() -> None:
-    rows = [getattr(made(name, worlds()["dense"])._state, "rows", None) for name in LEARNERS]
+    rows = [getattr(made(name, worlds()["dense"])._state, "rows", None) for name in COMPILED]
     learning = [r is not None and learns_from_counts(r) for r in rows]
-    assert [name for name, learns in zip(LEARNERS, learning, strict=True) if learns] == WITH_SETS
+    assert [name for name, learns in zip(COMPILED, learning, strict=True) if learns] == WITH_SETS
 
 
 @pytest.mark.parametrize("world", [*worlds(), "pooled"])

@@ -16,6 +16,11 @@ MEAN = np.random.default_rng(41).random(MDP.layout.n_rows)
 FACTOR = {  # theory's regret over the preset's, with a margin of 14 to 20% over six pairs of seeds
     "uob-reps": {"coins": 2.2, "majority": 1.6},
     "o-reps-bandit": {"coins": 1.5, "majority": 1.25},
+    # made for losses with fixed means; half the smallest ratio over six pairs of seeds, or less
+    "ucbvi-ch": {"coins": 20.0},
+    "ucbvi-bf": {"coins": 15.0},
+    "q-learning-h": {"coins": 12.0},
+    "q-learning-b": {"coins": 1.7},
 }
 PROCESSES = {"coins": am.losses.Stochastic(MEAN), "majority": am.losses.Majority.against(MEAN)}
 
@@ -36,11 +41,16 @@ def test_every_preset_fits_its_learner(name: str) -> None:
     entry = LEARNERS[name]
     known = {"transitions": MDP.transitions} if entry.knows_transition else {}
     learner = entry.make(MDP.layout, n_episodes=10, **known, **PRACTICAL[name])
-    assert learner.eta > 0.0
+    assert learner.n_episodes == 10
 
 
-@pytest.mark.parametrize("kind", PROCESSES)
-@pytest.mark.parametrize("name", PRACTICAL)
+def test_every_preset_is_tested() -> None:
+    assert FACTOR.keys() == PRACTICAL.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name, kinds in FACTOR.items() for kind in kinds]
+)
 def test_presets_beat_the_theory(name: str, kind: str) -> None:
     theory = total_regret(name, PROCESSES[kind])
     practical = total_regret(name, PROCESSES[kind], **PRACTICAL[name])

@@ -19,6 +19,7 @@ from advmdp.layout_io import declared_successors
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.saveable import Saveable
 from tests.reference.contract import (
+    COMPILED,
     DENSE,
     N_EPISODES,
     WORLDS,
@@ -69,7 +70,7 @@ def unusual(name: str, mdp: am.LayeredMDP) -> Any:
 # ---------------------------------------------------------------------- what is kept
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", COMPILED)
 def test_only_what_lasts_is_saved_and_it_is_enough(name: str) -> None:
     mdp = WORLDS["dense"]
     learner, again = made(name, mdp), made(name, mdp)

@@ -68,7 +68,7 @@ def test_a_failed_projection_leaves_no_trace(
         return False
 
     with monkeypatch.context() as patch:
-        patch.setattr(interface, "update", begin_only)
+        patch.setattr(learner, "_update_program", begin_only)
         patch.setattr(interface, "finish_safely", lambda *arguments: False)
         with pytest.raises(am.UncertifiedStep, match=f"episode {fail_at + 1}: no certified"):
             learner.update(drawn[fail_at])
@@ -95,7 +95,7 @@ def test_the_safe_path_gives_the_same_iterates(monkeypatch: pytest.MonkeyPatch) 
 
     for trajectory in drawn:
         fast.update(trajectory)
-    monkeypatch.setattr(interface, "update", only_safe)
+    monkeypatch.setattr(safe, "_update_program", only_safe)
     for trajectory in drawn:
         safe.update(trajectory)
     assert safe.epoch == fast.epoch

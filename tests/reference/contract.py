@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import advmdp as am
 from advmdp.layout import Table
+from advmdp.learners.base import Compiled, offers
 from advmdp.learners.catalogue import LEARNERS
 from tests.reference.plain_hedge import sample_path
 from tests.reference.plain_stochastic import Averages
@@ -38,6 +39,10 @@ def made(name: str, mdp: am.LayeredMDP, n_episodes: int = N_EPISODES) -> Any:
     if entry.has_horizon:
         arguments["n_episodes"] = n_episodes
     return entry.make(mdp.layout, **arguments)
+
+
+COMPILED = [name for name in LEARNERS if offers(made(name, DENSE), Compiled)]
+"""Learners whose state is a record of arrays; the others are made of such learners."""
 
 
 def losses_of(mdp: am.LayeredMDP, t: int) -> Table:

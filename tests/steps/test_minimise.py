@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 import advmdp as am
 from advmdp.kernels.ftrl.minimum import minimise_costs
-from advmdp.steps.workspace import new_fixed_dual, new_fixed_measure
+from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure
 from tests.reference.instances import modest, random_kernel
 from tests.reference.plain_ftrl import leader, leader_conic
 from tests.reference.tables import Table, greatest_difference, inner, pair_sums
@@ -242,7 +242,12 @@ def test_what_is_not_implemented_is_refused_with_its_reason() -> None:
     (layout, chance), cost = instance(0, (1, 2, 1), 2, 1.0)
     with pytest.raises(am.InvalidInput, match="kinks"):
         am.minimise(cost, am.AnyTransition(layout), am.Tsallis(1.0))  # type: ignore[arg-type]
-    with pytest.raises(am.InvalidInput, match="triples are not implemented"):
-        am.LogBarrier(1.0, on="triples")
+    with pytest.raises(am.InvalidInput, match="only LogBarrier"):
+        am.Tsallis(1.0, on="triples")
+    barrier = am.LogBarrier(1.0, on="triples")
+    with pytest.raises(am.InvalidInput, match="give a BoxSet"):
+        am.minimise(cost, am.L1Set.everything(layout), barrier)  # type: ignore[arg-type]
+    with pytest.raises(am.InvalidInput, match="constraints"):
+        am.minimise(cost, am.AnyTransition(layout), barrier, [])
     with pytest.raises(am.InvalidInput, match="sum to 1 or less"):
         am.PartialTransition(layout, [2.0 * p for p in chance])

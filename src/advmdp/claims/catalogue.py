@@ -18,6 +18,7 @@ from advmdp.claims.lemmas import (
 )
 from advmdp.claims.regret import (
     both_worlds,
+    corrupted_episodes,
     estimator,
     exploration_spread,
     four_terms,
@@ -50,6 +51,7 @@ CLAIMS: dict[str, AnyClaim] = {
         full_information.CLAIM,
         stochastic_learners.CLAIM,
         both_worlds.CLAIM,
+        corrupted_episodes.CLAIM,
     )
 }
 

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from advmdp.argument_checks import instance
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.evaluation.run import checked_checkpoints, log_spaced
-from advmdp.experiments.catalogue import Factory
+from advmdp.experiments.catalogue import BY_CONTEXT, Factory
 from advmdp.experiments.loss_recipes import Draw
 from advmdp.experiments.spec import RunSpec
-from advmdp.learners.base import checked_learner
+from advmdp.learners.adaptive.per_context import PerContext
+from advmdp.learners.base import TakesContexts, checked_learner, offers
 from advmdp.seeds import generator
 from advmdp.world.loss_streams import LossProcess, checked_process
 from advmdp.world.mdp import LayeredMDP
@@ -62,6 +63,13 @@ def evaluation_points(spec: RunSpec) -> NDArray[np.int64]:
     return checked_checkpoints(spec.checkpoints, spec.n_episodes)
 
 
+def contexts_of(spec: RunSpec, learner: Any) -> NDArray[np.int64] | None:
+    """The context of every episode, for a learner that is told."""
+    if spec.contexts is None or not offers(learner, TakesContexts):
+        return None
+    return np.resize(np.array(spec.contexts, dtype=np.int64), spec.n_episodes)
+
+
 def _mdp(spec: RunSpec, seed: np.random.SeedSequence) -> LayeredMDP:
     factory, given = spec.mdp.factory, spec.mdp.parameters
     if "seed" in factory.parameters:
@@ -100,8 +108,17 @@ def _learner(spec: RunSpec, mdp: LayeredMDP, seed: np.random.SeedSequence) -> An
         given.setdefault("seed", seed)  # type: ignore[arg-type]
     parts = {"layout": mdp.layout, "n_episodes": spec.n_episodes, "transitions": mdp.flat}
     supplied = {name: part for name, part in parts.items() if name in factory.parameters}
-    learner = _made("learner", factory, **supplied, **given)
-    return checked_learner(learner)
+    n_contexts = len(set(spec.contexts or (0,)))
+    if BY_CONTEXT in factory.extra and given.pop(BY_CONTEXT, False):
+        if spec.contexts is None:
+            raise InvalidInput(
+                "the run has no contexts; add contexts = [...]", field=f"learner.{BY_CONTEXT}"
+            )
+        given |= {"n_contexts": n_contexts}
+        return _constructed("learner", PerContext, factory.make, **supplied, **given)
+    if "n_contexts" in factory.parameters:
+        given.setdefault("n_contexts", n_contexts)
+    return checked_learner(_made("learner", factory, **supplied, **given))
 
 
 def _made(component: str, factory: Factory, *given: Any, **named: Any) -> Any:

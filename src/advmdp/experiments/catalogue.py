@@ -31,6 +31,10 @@ LIST_PARAMETERS = {"layer_sizes"}  # parameters whose value is a list of numbers
 SEEDED = {"seed": int}
 VARIADIC = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 PLAIN = (bool, int, float, str)
+BY_CONTEXT = "by_context"
+"""Whether there is one learner for each context of the run's ``contexts``."""
+BUILDER_DEFAULTS = {"preset": "theory", BY_CONTEXT: False}
+FROM_THE_RUN = ("n_contexts",)  # what the builder takes in place of the constructor's default
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class Factory:
             name
             for name in self.known
             if name not in self.extra
-            and name != "seed"
+            and name not in ("seed", *FROM_THE_RUN)
             and self.parameters[name].default is inspect.Parameter.empty
         ]
 
@@ -89,17 +93,17 @@ class Factory:
 
         A parameter that the chosen preset sets is kept whatever its value is.
         """
-        preset = given.get("preset") if "preset" in self.extra else None
-        kept = self.presets if preset == "practical" else {}
-        dropped = ("preset",) if preset == "theory" else ()
+        preset_sets = self.presets if given.get("preset") == "practical" else {}
         return {
             key: value
             for key, value in given.items()
-            if key in kept or not (key in dropped or self._is_default(key, value))
+            if key in preset_sets or not self._is_default(key, value)
         }
 
     def _is_default(self, key: str, value: Any) -> bool:
-        if key not in self.parameters:
+        if key in self.extra and key in BUILDER_DEFAULTS:
+            return _same(value, BUILDER_DEFAULTS[key])
+        if key not in self.parameters or key in FROM_THE_RUN:
             return False
         default = self.parameters[key].default
         if isinstance(value, list | tuple) and isinstance(default, list | tuple):
@@ -112,14 +116,14 @@ def _same(value: Any, default: Any) -> bool:
     return bool(value == default) and isinstance(value, bool) is isinstance(default, bool)
 
 
-LEARNERS = {
-    name: Factory(
-        entry.make,
-        {"preset": str} if name in PRACTICAL else {},
-        presets=PRACTICAL.get(name, {}),
-    )
-    for name, entry in LEARNER_ENTRIES.items()
-}
+def _learner_factory(name: str, make: Callable[..., Any]) -> Factory:
+    extra: dict[str, type] = {"preset": str} if name in PRACTICAL else {}
+    if "n_contexts" not in inspect.signature(make).parameters:
+        extra[BY_CONTEXT] = bool
+    return Factory(make, extra, presets=PRACTICAL.get(name, {}))
+
+
+LEARNERS = {name: _learner_factory(name, entry.make) for name, entry in LEARNER_ENTRIES.items()}
 MDPS = {
     "random": Factory(families.random_mdp),
     "grid": Factory(families.grid),

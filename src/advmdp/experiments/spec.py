@@ -63,6 +63,10 @@ class RunSpec(FrozenModel):
     replicate: Count = 0
     checkpoints: EvaluationPoints = 12
     """The evaluation points of the curves: a number per decade, or a list of episodes."""
+    contexts: tuple[Count, ...] | None = None
+    """The contexts of the episodes, in turn, cyclically; a week is [0, 0, 0, 0, 0, 1, 2].  Learners
+    with ``by_context = true`` have one learner for each, those with ``n_contexts`` tell them apart
+    by themselves, all others take no notice."""
     rewards: Annotated[RewardsSpec | None, Field(validate_default=True)] = None
     """The rewards that the losses stand for; all reports of the run are then in rewards.  An MDP
     that knows its rewards sets it by itself.  It is part of the hash, because a store never
@@ -90,12 +94,20 @@ class RunSpec(FrozenModel):
             raise InvalidInput("give whole numbers of at least 1", field="checkpoints")
         return points if isinstance(points, int) else tuple(sorted(set(points)))
 
+    @field_validator("contexts")
+    @classmethod
+    def _contexts_from_zero(cls, contexts: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if contexts is not None and set(contexts) != set(range(len(set(contexts)))):
+            raise InvalidInput("number them 0, 1, ... without a gap", field="contexts")
+        return contexts
+
     # ------------------------------------------------------------------ as text
 
     def data(self) -> dict[str, Any]:
         """Plain dictionaries, lists, numbers and strings."""
-        # Without rewards the key is left out, which keeps the hashes of specs from before it.
-        return self.model_dump(mode="json", exclude=None if self.rewards else {"rewards"})
+        # Without them the keys are left out, which keeps the hashes of specs from before them.
+        absent = {key for key in ("rewards", "contexts") if getattr(self, key) is None}
+        return self.model_dump(mode="json", exclude=absent)
 
     def to_json(self) -> str:
         """One line of JSON, keys sorted."""

@@ -58,6 +58,7 @@ class SweepSpec(FrozenModel):
     replicates: Annotated[int, Field(ge=1, strict=True)] = 1
     seed: Count = 0
     checkpoints: EvaluationPoints = 12
+    contexts: tuple[Count, ...] | None = None
     rewards: RewardsSpec | None = None
 
     @field_validator("learner", "mdp", "losses", mode="before")
@@ -97,6 +98,7 @@ class SweepSpec(FrozenModel):
         shared: dict[str, Any] = {
             "seed": self.seed,
             "checkpoints": self.checkpoints,
+            "contexts": self.contexts,
             "rewards": self.rewards,
         }
         varied: list[dict[str, Any]] = [

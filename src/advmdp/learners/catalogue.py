@@ -31,6 +31,7 @@ from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
 from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
+from advmdp.learners.uob_log_barrier import UOBLogBarrier
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 
 
@@ -74,6 +75,7 @@ LEARNERS: dict[str, Maker] = {
     ),
     "uob-ftrl": Maker(UOBFTRL, "unknown P, bandit, both worlds"),
     "optimistic-ftrl": Maker(OptimisticFTRL, "unknown P, bandit, both worlds"),
+    "uob-log-barrier": Maker(UOBLogBarrier, "unknown P, bandit, small losses"),
     "exp3-ix": Maker(Exp3IX, "unknown P, bandit, no guarantee"),
     "ada-ftrl": Maker(
         AdaFTRL, "known P, full information, adversarial", knows_transition=True, has_horizon=False

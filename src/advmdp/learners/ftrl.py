@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from advmdp.kernels.ftrl.model import EMPIRICAL
+from advmdp.kernels.ftrl.objective import FTRLSettings, FTRLStep
 from advmdp.kernels.ftrl.regulariser import HYBRID
-from advmdp.kernels.ftrl.step import EMPIRICAL, FTRLSettings, FTRLStep, restart
+from advmdp.kernels.ftrl.step import restart
 from advmdp.kernels.learners.mirror_descent import MirrorState
 from advmdp.kernels.model.measure import Measure
-from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.layout import Layout
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import checked_layout
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
-from advmdp.steps.workspace import free_boxes, new_ftrl_step
+from advmdp.steps.ftrl_workspace import new_ftrl_step
+from advmdp.steps.minimise_triples import boxes_of
 
 
 class FollowTheRegularisedLeader(MirrorDescent):
@@ -83,9 +83,5 @@ class FollowTheRegularisedLeader(MirrorDescent):
 
 
 def box_of_one(layout: Layout, transitions: Any) -> ConfidenceSet:
-    """A known transition as a box without width, every row known."""
-    known = KnownTransition(layout, transitions)
-    rows = free_boxes(layout)
-    everything = np.full(layout.n_rows, True)
-    make_rows_known(layout.graph(), everything, known.known_transition(), rows)
-    return BoxSet._made(layout, rows)
+    """A known transition as a box without width."""
+    return BoxSet._made(layout, boxes_of(KnownTransition(layout, transitions)))

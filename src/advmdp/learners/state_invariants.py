@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.kernels.ftrl.fixed_measure import FixedMeasure, find_reached
-from advmdp.kernels.ftrl.step import AGE, PENDING, FTRLStep, Objective
 from advmdp.kernels.learners.fpop import FPLState, FPOPState
 from advmdp.kernels.learners.hedge import Exp3IXState, MDPEState, NGSState
 from advmdp.kernels.learners.mirror_descent import VisitedPairs
@@ -17,7 +15,6 @@ from advmdp.kernels.learners.ucbvi import UCBVIState
 from advmdp.kernels.learners.ucrl2 import UCRL2State
 from advmdp.kernels.learners.uniform import FixedPolicy
 from advmdp.kernels.model.empirical import Model
-from advmdp.kernels.model.flow import forward
 from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
 from advmdp.kernels.model.visits import (
@@ -32,6 +29,7 @@ from advmdp.kernels.model.visits import (
 from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.held import MERGED, HeldRows
+from advmdp.learners import ftrl_invariants as ftrl_invariants  # registers its own
 from advmdp.learners.adaptive import state_invariants as adaptive_invariants  # noqa: F401
 from advmdp.learners.state_checks import (
     TOLERANCE,
@@ -134,41 +132,6 @@ def check_measure(measure: Measure, scope: Scope) -> None:
     for name, size in sizes.items():
         proper = is_distribution(np.maximum(getattr(measure, name), 0.0), size)
         scope.require(proper, name, "is not a probability distribution")
-
-
-@checks(FixedMeasure)
-def check_fixed_measure(measure: FixedMeasure, scope: Scope) -> None:
-    """Rows that sum to one or less, a policy, its masses, and the states that take part."""
-    layout = scope.layout
-    require_finite(scope, measure, "chance", "policy", "mass", least=0.0)
-    sums = np.add.reduceat(measure.chance, layout.row_start[:-1])
-    scope.require((sums <= 1.0 + TOLERANCE).all(), "chance", "has rows that sum to more than one")
-    require_policy(scope, measure.policy)
-    mass = np.zeros(layout.n_states)
-    forward(layout.graph(), measure.chance, measure.policy, mass)
-    scope.require((np.abs(mass - measure.mass) <= TOLERANCE).all(), "mass", "is not the policy's")
-    found = measure._replace(reached=np.zeros_like(measure.reached))
-    find_reached(layout.graph(), found, mass)
-    same = np.array_equal(found.reached, measure.reached)
-    scope.require(same, "reached", "does not mark the states that the transition leads to")
-
-
-@checks(Objective)
-def check_objective(objective: Objective, scope: Scope) -> None:
-    """Costs of any sign, weights, predictions of losses in [0, 1], bonuses."""
-    require_finite(scope, objective, "cost")
-    require_finite(scope, objective, "barrier", "prediction", "bonus", least=0.0)
-    zero = scope.fresh.barrier.min() == 0.0
-    scope.require(zero or (objective.barrier > 0.0).all(), "barrier", "is not positive")
-    scope.require((objective.prediction <= 1.0).all(), "prediction", "is above one")
-
-
-@checks(FTRLStep)
-def check_ftrl(step: FTRLStep, scope: Scope) -> None:
-    """Episodes since the restart, and flags."""
-    require_clock(scope, step.clock, AGE)
-    scope.require((step.clock[PENDING:] <= 1).all(), "clock", "has flags that are not 0 or 1")
-    scope.require(step.clock[PENDING] == 0, "clock", "has a restart that is pending")
 
 
 @checks(HeldRows)

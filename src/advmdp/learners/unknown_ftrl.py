@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from advmdp.kernels.ftrl.step import EMPIRICAL, LOWER
+from advmdp.kernels.ftrl.model import EMPIRICAL, LOWER
 from advmdp.kernels.learners.mirror_descent import UPPER
 from advmdp.layout import Layout
 from advmdp.learners.ftrl import FollowTheRegularisedLeader

@@ -9,91 +9,48 @@ conserves flow exactly, and its duality gap says how far from optimal it can be.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import instance, is_sequence
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.ftrl.minimum import minimise_costs
 from advmdp.kernels.ftrl.regulariser import ENTROPY, Regulariser
 from advmdp.kernels.ftrl.response import mass_response
 from advmdp.kernels.model.measure import join
 from advmdp.kernels.steps.interface import ITERATIONS, RESIDUAL
-from advmdp.layout import Floats, Layout, Table
+from advmdp.layout import Floats, Layout
 from advmdp.number_checks import shown
-from advmdp.steps.confidence import SUM_TOLERANCE, ConfidenceSet, KnownTransition
+from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
 from advmdp.steps.constraints import Inner, checked_constraints, find_multipliers
+from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure
+from advmdp.steps.minimise_triples import minimise_over_set
+from advmdp.steps.minimum import Minimum, PartialTransition, is_triple_table
 from advmdp.steps.regularisers import AnyRegulariser, checked_regulariser
-from advmdp.steps.workspace import new_fixed_dual, new_fixed_measure
-
-
-class PartialTransition:
-    """A transition whose rows may sum to less than one; the rest ends the episode.
-
-    >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=1)
-    >>> PartialTransition(layout, [np.array([[[0.5, 0.2]]]), np.ones((2, 1, 1))]).chance.sum()
-    np.float64(2.7)
-    """
-
-    def __init__(self, layout: Layout, transitions: Any) -> None:
-        self.layout = instance(layout, Layout, "layout")
-        self.chance = layout.flat_triples(transitions, "transitions")
-        start = layout.row_start[:-1]
-        total, smallest = (
-            np.add.reduceat(self.chance, start),
-            np.minimum.reduceat(self.chance, start),
-        )
-        wrong = (total > 1.0 + SUM_TOLERANCE) | (smallest < 0.0)
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise InvalidInput(
-                f"{layout.name_of_row(row)} has sum {total[row]:.9g} and smallest entry "
-                f"{smallest[row]:.3g}; use entries of at least 0 that sum to 1 or less",
-                field="transitions",
-            )
-
-
-class Minimum(NamedTuple):
-    """A certified minimum."""
-
-    occupancy: Table
-    """The minimiser, a triple table; its flow is conserved to rounding."""
-    value: float
-    """<q, cost> + R(q) of this measure."""
-    gap: float
-    """The value minus a lower bound on the minimum, without cancellation."""
-    flow_residual: float
-    """Largest |inflow - outflow| of the dual solution, before the exact finish."""
-    iterations: int
-    """Newton steps, over all multipliers that were tried."""
-    converged: bool
-    multipliers: tuple[float, ...] = ()
-    """Of the constraints; zero where one is slack."""
 
 
 def minimise(
     cost: Any,
-    transitions: KnownTransition | PartialTransition,
+    transitions: KnownTransition | PartialTransition | BoxSet,
     regulariser: AnyRegulariser,
     constraints: Any = None,
 ) -> Minimum:
-    """The minimum of <q, cost> + R(q) over the occupancy measures of a known transition.
+    """The minimum of <q, cost> + R(q) over occupancy measures.
 
     Parameters
     ----------
     cost
         A pair table, of any sign, or a triple table: q(x, a, x') = q(x, a) P(x' | x, a).
     transitions
-        A ``KnownTransition``, or a ``PartialTransition`` whose rows may sum to less than one.
+        A ``KnownTransition``, or a ``PartialTransition`` whose rows may sum to less than one; with
+        a regulariser on triples also a ``BoxSet``.
     regulariser
-        ``Entropy``, ``Tsallis`` or ``LogBarrier``, on pairs.
+        ``Entropy``, ``Tsallis`` or ``LogBarrier`` on pairs, or ``LogBarrier`` on triples.
     constraints
         A list of (pair table g, limit): <g, q> <= limit.  The answer keeps to them up to 1e-9.
 
-    Confidence sets are refused: for a set of transitions and a regulariser on pairs the dual has
-    kinks at the optimum, where Newton's method has no certificate.  States that the transition does
-    not lead to take no part in the sums.
+    A regulariser on pairs over a set is refused: its dual has kinks at the optimum.  States that
+    the transition does not lead to take no part in the sums.
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
     >>> known = KnownTransition(layout, [np.ones((1, 2, 1))])
@@ -104,6 +61,8 @@ def minimise(
     >>> result.converged, bool(result.gap < 1e-12)
     (True, True)
     """
+    if checked_regulariser(regulariser).on == "triples":
+        return minimise_over_set(cost, transitions, regulariser, constraints)
     layout, chance = _fixed_transition(transitions)
     record = checked_regulariser(regulariser).record(layout)
     limited = checked_constraints(layout, constraints)
@@ -176,11 +135,7 @@ def _fixed_transition(transitions: Any) -> tuple[Layout, Floats]:
 
 def _pair_costs(layout: Layout, cost: Any, chance: Floats) -> Floats:
     """Costs over rows; of a triple table those expected under the transition."""
-    depth, inner = 0, cost
-    while depth < 4 and is_sequence(inner) and len(inner) > 0:
-        depth, inner = depth + 1, inner[0]
-    is_flat = depth == 1 and len(cost) == layout.n_entries != layout.n_rows
-    if depth < 4 and not is_flat:
+    if not is_triple_table(layout, cost):
         return layout.flat_pairs(cost, "cost")
     return np.add.reduceat(layout.flat_triples(cost, "cost") * chance, layout.row_start[:-1])
 

@@ -22,11 +22,14 @@ def _checked_weight(value: Any, name: str, *, zero_allowed: bool = False) -> flo
     return number
 
 
-def _refuse_triples(on: Any) -> None:
+def _check_on(on: Any, *, triples: bool = False) -> None:
+    """On what a regulariser acts."""
     if not isinstance(on, str) or on not in ("pairs", "triples"):
-        raise InvalidInput(f'{shown(on)} is not "pairs"', field="on")
-    if on == "triples":
-        raise InvalidInput('regularisers on triples are not implemented; use "pairs"', field="on")
+        raise InvalidInput(f'{shown(on)} is neither "pairs" nor "triples"', field="on")
+    if on == "triples" and not triples:
+        raise InvalidInput(
+            'on triples only LogBarrier is implemented; use it, or on="pairs"', field="on"
+        )
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Entropy:
 
     def __post_init__(self) -> None:
         _checked_weight(self.eta, "eta")
-        _refuse_triples(self.on)
+        _check_on(self.on)
 
     def record(self, layout: Layout) -> Regulariser:
         """As the kernels take it."""
@@ -56,7 +59,7 @@ class Tsallis:
     def __post_init__(self) -> None:
         _checked_weight(self.eta, "eta")
         _checked_weight(self.log_barrier, "log_barrier", zero_allowed=True)
-        _refuse_triples(self.on)
+        _check_on(self.on)
 
     def record(self, layout: Layout) -> Regulariser:
         """As the kernels take it."""
@@ -66,7 +69,11 @@ class Tsallis:
 
 @dataclass(frozen=True)
 class LogBarrier:
-    """R(q) = -sum over (x, a) of weights(x, a) ln q(x, a); a number, or a pair table."""
+    """R(q) = -sum over (x, a) of weights(x, a) ln q(x, a); a number, or a pair table.
+
+    With ``on="triples"`` it is -sum of weights(x, a) ln q(x, a, x'), over all triples that the
+    layout declares.
+    """
 
     weights: Any
     on: str = field(default="pairs", kw_only=True)
@@ -74,13 +81,14 @@ class LogBarrier:
     def __post_init__(self) -> None:
         if not is_sequence(self.weights):
             _checked_weight(self.weights, "weights")
-        _refuse_triples(self.on)
+        _check_on(self.on, triples=True)
 
     def record(self, layout: Layout) -> Regulariser:
         """As the kernels take it."""
-        return Regulariser(HYBRID, 0.0, self._barrier(layout))
+        return Regulariser(HYBRID, 0.0, self.barrier(layout))
 
-    def _barrier(self, layout: Layout) -> Floats:
+    def barrier(self, layout: Layout) -> Floats:
+        """The weights over rows."""
         if not is_sequence(self.weights):
             return np.full(layout.n_rows, float(self.weights))
         barrier = layout.flat_pairs(self.weights, "weights")

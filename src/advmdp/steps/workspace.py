@@ -1,4 +1,4 @@
-"""Arrays for the kernels: the only place that allocates them."""
+"""Arrays for the kernels: with ``ftrl_workspace`` the only place that allocates them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.ftrl.dual import FixedDual
-from advmdp.kernels.ftrl.fixed_measure import FixedMeasure
-from advmdp.kernels.ftrl.step import FTRLSettings, FTRLStep, Objective
 from advmdp.kernels.kl.dual import Dual, Flows, MergedRows
 from advmdp.kernels.kl.linear.conjugate import Vectors
 from advmdp.kernels.kl.projection import Solver
@@ -26,7 +23,7 @@ from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.held import UNKNOWN, HeldRows
 from advmdp.kernels.steps.interface import Certificate
-from advmdp.layout import Floats, Layout
+from advmdp.layout import Layout
 
 # Layers up to this width form and factor their Hessian blocks; wider ones use conjugate gradients.
 # (At width 10 the two are level, at 30 conjugate gradients are twice as fast.)
@@ -61,7 +58,7 @@ def new_solver(layout: Layout) -> Solver:
         dual=dual,
         vectors=Vectors(*(np.zeros(states) for _ in Vectors._fields)),
         blocks=_new_blocks(layout),
-        certificate=_new_certificate(),
+        certificate=new_certificate(),
         wide=is_wide(layout),
     )
 
@@ -104,46 +101,8 @@ def new_kl_step(layout: Layout, measure: Measure) -> KLStep:
     return KLStep(measure, new_solver(layout), np.zeros(layout.n_rows))
 
 
-def new_fixed_dual(layout: Layout) -> FixedDual:
-    """Work space of a minimisation over the measures of a fixed transition."""
-    of_rows = ("reduced", "slope", "mass", "bend")
-    vectors = {
-        name: np.zeros(layout.n_rows if name in of_rows else layout.n_states)
-        for name in FixedDual._fields
-        if name not in ("blocks", "certificate")
-    }
-    return FixedDual(
-        **vectors, blocks=_new_blocks_of_one_thread(layout), certificate=_new_certificate()
-    )
-
-
-def new_fixed_measure(layout: Layout, chance: Floats) -> FixedMeasure:
-    """The measure of the uniform policy is to be filled in."""
-    policy = np.full(layout.n_rows, 1.0 / layout.n_actions)
-    mass, reached = np.zeros(layout.n_states), np.zeros(layout.n_states, dtype=np.uint8)
-    return FixedMeasure(chance, policy, mass, reached)
-
-
-def new_ftrl_step(layout: Layout, settings: FTRLSettings) -> FTRLStep:
-    """A step whose transition and iterate are made by its first restart and solution."""
-    objective, old = (
-        Objective(*(np.zeros(layout.n_rows) for _ in Objective._fields)) for _ in range(2)
-    )
-    return FTRLStep(
-        measure=new_fixed_measure(layout, np.zeros(layout.n_entries)),
-        settings=settings,
-        objective=objective,
-        clock=np.zeros(3, dtype=np.int64),
-        dual=new_fixed_dual(layout),
-        path=np.full(layout.n_layers, -1, dtype=np.int64),
-        old=old,
-        old_clock=np.zeros(3, dtype=np.int64),
-        old_chance=np.zeros(layout.n_entries),
-        old_reached=np.zeros(layout.n_states),
-    )
-
-
-def _new_certificate() -> Certificate:
+def new_certificate() -> Certificate:
+    """Of no step yet."""
     return Certificate(np.zeros(4, dtype=np.int64), np.zeros(3))
 
 
@@ -161,20 +120,6 @@ def _new_blocks(layout: Layout) -> Blocks:
     slots = np.array(pairs, dtype=np.uint32).reshape(-1, 2).T.copy()
     scratch = np.zeros((2, layout.n_states))
     return Blocks(np.zeros(len(pairs)), diagonal_at, coupling_at, *slots, *scratch)
-
-
-def _new_blocks_of_one_thread(layout: Layout) -> Blocks:
-    """The same storage for layers of any width, without the tables that several threads need."""
-    sizes, last = layout.layer_sizes, layout.n_layers - 1
-    diagonal_at, coupling_at = np.zeros((2, layout.n_layers), dtype=np.uint32)
-    end = 0
-    for k in range(1, layout.n_layers):
-        diagonal_at[k] = end
-        coupling_at[k] = end + sizes[k] ** 2
-        end += sizes[k] * (sizes[k] + (sizes[k + 1] if k < last else 0))
-    slots = np.zeros((2, 0), dtype=np.uint32)
-    scratch = np.zeros((2, layout.n_states))
-    return Blocks(np.zeros(end), diagonal_at, coupling_at, *slots, *scratch)
 
 
 def new_measure(layout: Layout) -> Measure:

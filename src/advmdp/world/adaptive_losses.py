@@ -107,7 +107,8 @@ class Custom:
     ``function(episode, history)`` returns the pair table of episode 0, 1, ...; ``history[t]``
     holds the ``states``, ``actions`` and ``losses`` of the earlier episode t.  Every table is
     checked before it is used.  The function should have no state of its own, since a resumed run
-    could not restore it.  It is called in every episode, so the run is not compiled.
+    could not restore it.  It is called in every episode, so the run is not compiled.  With
+    ``any_losses`` the losses may be in any unit and of any sign, for learners that take them.
 
     >>> layout = Layout(layer_sizes=(1, 1), n_actions=2)
     >>> def punish_repetition(episode, history):
@@ -124,12 +125,15 @@ class Custom:
     """
 
     function: Callable[[int, History], Any]
+    any_losses: bool = False
 
     def __post_init__(self) -> None:
         function(self.function, "function", "function(episode, history)")
+        settle(self, any_losses=flag(self.any_losses, "any_losses"))
 
     def begin(self, layout: Layout, seed: Seed) -> CustomStream:
-        return CustomStream(self.function, instance(layout, Layout, "layout"), seed)
+        layout = instance(layout, Layout, "layout")
+        return CustomStream(self.function, layout, seed, any_losses=self.any_losses)
 
 
 class CustomStream:
@@ -137,8 +141,16 @@ class CustomStream:
 
     program = None
 
-    def __init__(self, function: Callable[[int, History], Any], layout: Layout, seed: Seed) -> None:
+    def __init__(
+        self,
+        function: Callable[[int, History], Any],
+        layout: Layout,
+        seed: Seed,
+        *,
+        any_losses: bool = False,
+    ) -> None:
         self.words = seed_words(seed)
+        self.any_losses = any_losses
         self._function = function
         self._layout = layout
         self._rows: list[Integers] = []
@@ -150,7 +162,8 @@ class CustomStream:
     def table(self, episode: int) -> Floats:
         history = History(self._layout, self._rows, self._losses)
         given = self._function(episode, history)
-        return unit_pairs(self._layout, given, f"losses of episode {episode}")
+        name = f"losses of episode {episode}"
+        return unit_pairs(self._layout, given, name, any_losses=self.any_losses)
 
     def observe(self, rows: Integers, losses: Floats) -> None:
         self._rows.append(np.array(rows, dtype=np.int64))
@@ -172,18 +185,21 @@ class CustomStream:
                 f"losses: the saved history has shape {rows.shape}, "
                 f"the layout {self._layout.n_layers} layers; restore into the same layout"
             )
-        if rows.dtype.kind != "i" or not _is_history(self._layout, rows, losses):
+        bounds = (-np.inf, np.inf) if self.any_losses else (0.0, 1.0)
+        if rows.dtype.kind != "i" or not _is_history(self._layout, rows, losses, bounds):
             raise InvalidInput(
                 "losses: the saved history has rows outside their layers or losses outside "
-                "[0, 1]; restore it from a copy"
+                "their range; restore it from a copy"
             )
         self._rows = list(np.array(rows, dtype=np.int64))
         self._losses = list(np.array(losses, dtype=np.float64))
 
 
-def _is_history(layout: Layout, rows: Integers, losses: Floats) -> bool:
-    """Whether rows lie in their layers and losses in [0, 1]."""
+def _is_history(
+    layout: Layout, rows: Integers, losses: Floats, bounds: tuple[float, float]
+) -> bool:
+    """Whether rows lie in their layers and losses within their bounds; they must be finite."""
     here = [layout.layer_rows(k) for k in range(layout.n_layers)]
     first, end = np.array([[part.start, part.stop] for part in here]).T
-    inside = (rows >= first) & (rows < end) & (losses >= 0.0) & (losses <= 1.0)
-    return bool(inside.all())
+    inside = (rows >= first) & (rows < end) & (losses >= bounds[0]) & (losses <= bounds[1])
+    return bool(inside.all() and np.isfinite(losses).all())

@@ -116,8 +116,9 @@ def _text(value: object) -> Text:
 def _curve_table(curves: pl.DataFrame, units: Units) -> Table:
     pairs = reward_columns(Level.POINT)
     totals = [(reward if units.in_rewards else loss).name for reward, loss in pairs]
-    wanted = ("episodes", *totals, "epoch", "mean_width")
-    columns = [name for name in wanted if curves[name].null_count() == 0]
+    wanted = ("episodes", *totals, "regret_bound", "epoch", "mean_width")
+    there = [name for name in wanted if name in curves.columns]  # older runs lack the newest
+    columns = [name for name in there if curves[name].null_count() == 0]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         table.add_column(name.removeprefix("reward_").replace("_", "\n"), justify="right")

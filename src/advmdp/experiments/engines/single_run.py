@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.run import Snapshot
-from advmdp.experiments.build import build
+from advmdp.experiments.build import build, contexts_of
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, CheckpointSchedule
 from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunStopped
 from advmdp.experiments.spec import RunSpec
@@ -71,6 +71,7 @@ def _play_from(
         progress=None if on_progress is None else lambda now: on_progress(report(now)),
         resume=saved.snapshot if saved else None,
         keep=writer,
+        contexts=contexts_of(spec, components.learner),
     )
     outcome = outcome_of(run, spec.rewards, components.mdp.n_steps)
     return CompletedRun(outcome, writer.seconds, resumed_at, resumed_seconds)

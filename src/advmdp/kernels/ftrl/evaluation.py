@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..model.graph import Graph, row_add, row_dot
 from ..runtime.targets import kernel, leaf
+from . import interface
 from .dual import FixedDual
 from .fixed_measure import FixedMeasure
 from .regulariser import Regulariser, is_in_domain, minimise_pair
 
 
+@interface.evaluate.register(FixedDual)
 @kernel
 def evaluate(
     graph: Graph,
@@ -43,7 +46,7 @@ def evaluate(
 
 
 @leaf
-def measure_imbalance(measure: FixedMeasure, dual: FixedDual) -> tuple[float, float]:
+def measure_imbalance(measure: FixedMeasure, dual: Any) -> tuple[float, float]:
     """The gradient of -D, and its worst entry: absolute, and relative to the flow."""
     absolute = 0.0
     relative = 0.0
@@ -59,6 +62,7 @@ def measure_imbalance(measure: FixedMeasure, dual: FixedDual) -> tuple[float, fl
     return absolute, relative
 
 
+@interface.find_slopes.register(FixedDual)
 @leaf
 def find_slopes(
     graph: Graph, measure: FixedMeasure, regulariser: Regulariser, dual: FixedDual

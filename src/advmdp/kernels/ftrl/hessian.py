@@ -7,6 +7,8 @@ the blocks of ``linear``.  Every state has pairs of its own, so the matrix is po
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..linear.block_solve import solve_blocks
 from ..model.graph import (
     Floats,
@@ -21,6 +23,7 @@ from ..model.graph import (
 )
 from ..runtime.indices import int64, place
 from ..runtime.targets import kernel, leaf
+from . import interface
 from .dual import FixedDual
 from .fixed_measure import FixedMeasure
 
@@ -61,8 +64,9 @@ def add_line(graph: Graph, r: int, factor: float, chance: Floats, out: Floats, s
             out[target + j] += factor * chance[begin + j]
 
 
+@interface.add_state.register(FixedDual)
 @leaf
-def add_state(graph: Graph, x: int, k: int, measure: FixedMeasure, dual: FixedDual) -> None:
+def add_pairs(graph: Graph, x: int, k: int, measure: FixedMeasure, dual: FixedDual) -> None:
     """What the pairs of a state of layer k add to its own line and to the next layer."""
     entries = dual.blocks.entries
     last = n_layers(graph) - 1
@@ -90,7 +94,7 @@ def add_state(graph: Graph, x: int, k: int, measure: FixedMeasure, dual: FixedDu
 
 
 @kernel
-def assemble(graph: Graph, measure: FixedMeasure, dual: FixedDual) -> None:
+def assemble(graph: Graph, measure: FixedMeasure, dual: Any) -> None:
     """Fill the blocks, and take the line of x_0 out of them."""
     entries = dual.blocks.entries
     for e in range(entries.shape[0]):
@@ -102,7 +106,7 @@ def assemble(graph: Graph, measure: FixedMeasure, dual: FixedDual) -> None:
         n = layer_end(graph, k) - here
         for x in range(here, here + n):
             if measure.reached[x] != 0:
-                add_state(graph, x, k, measure, dual)
+                interface.add_state(graph, x, k, measure, dual)
             else:
                 entries[int64(dual.blocks.diagonal_at[k]) + (x - here) * (n + 1)] = 1.0
     if n_layers(graph) > 1:
@@ -116,7 +120,7 @@ def assemble(graph: Graph, measure: FixedMeasure, dual: FixedDual) -> None:
 
 
 @kernel
-def newton_direction(graph: Graph, dual: FixedDual, factored: bool) -> None:
+def newton_direction(graph: Graph, dual: Any, factored: bool) -> None:
     """direction = -Hessian^{-1} gradient, for blocks that are assembled."""
     n_states = dual.gradient.shape[0]
     first = dual.gradient[0] / dual.root[0]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..model.flow import forward
 from ..model.graph import Graph, layer_begin, layer_end, n_layers, row_dot
 from ..runtime.targets import kernel, leaf
 from ..steps.interface import EVALUATIONS, GAP, ITERATIONS, RESIDUAL, SAFE, VALUE
+from . import interface
 from .dual import FixedDual
-from .evaluation import evaluate, find_slopes, measure_imbalance
+from .evaluation import measure_imbalance
 from .fixed_measure import FixedMeasure, find_reached
 from .hessian import assemble, newton_direction
 from .regulariser import Regulariser, divergence, is_in_domain, marginal
@@ -74,8 +76,11 @@ def is_feasible(
     return True
 
 
+@interface.commit.register(FixedDual)
 @leaf
-def commit(graph: Graph, measure: FixedMeasure, regulariser: Regulariser, dual: FixedDual) -> float:
+def commit_pairs(
+    graph: Graph, measure: FixedMeasure, regulariser: Regulariser, dual: FixedDual
+) -> float:
     """The measure of the minimisers' policy, exact in its flow; returns the duality gap.
 
     For a measure q the primal value minus D is the sum of the divergences of q(x, a) from m(x, a).
@@ -95,7 +100,7 @@ def commit(graph: Graph, measure: FixedMeasure, regulariser: Regulariser, dual: 
 
 
 @leaf
-def begin_search(dual: FixedDual, in_logs: bool | None) -> None:
+def begin_search(dual: Any, in_logs: bool | None) -> None:
     for i in range(dual.certificate.counts.shape[0]):
         dual.certificate.counts[i] = 0
     if in_logs is not None:
@@ -123,8 +128,8 @@ def is_accepted(
 def minimise_from(
     graph: Graph,
     measure: FixedMeasure,
-    regulariser: Regulariser,
-    dual: FixedDual,
+    regulariser: Any,
+    dual: Any,
     root_value: float,
     in_logs: bool | None,
 ) -> bool:
@@ -142,7 +147,7 @@ def minimise_from(
     factored_at = 0.0  # the flow residual where the Hessian was factored
     dual.direction[0] = 0.0
     while counts[EVALUATIONS] < 20 * most and counts[ITERATIONS] < most:
-        trial = -evaluate(graph, measure, regulariser, dual, step)
+        trial = -interface.evaluate(graph, measure, regulariser, dual, step)
         trial -= root_value + step * dual.direction[0]
         counts[EVALUATIONS] += 1
         absolute, relative = measure_imbalance(measure, dual)
@@ -158,7 +163,7 @@ def minimise_from(
         figures[RESIDUAL] = absolute
         figures[VALUE] = -value
         if absolute <= FLOW_TOLERANCE and relative <= RELATIVE_TOLERANCE:
-            figures[GAP] = commit(graph, measure, regulariser, dual)
+            figures[GAP] = interface.commit(graph, measure, regulariser, dual)
             return True
         counts[ITERATIONS] += 1
         again = absolute * absolute <= NEARLY * FLOW_TOLERANCE * factored_at
@@ -166,6 +171,6 @@ def minimise_from(
             assemble(graph, measure, dual)
         newton_direction(graph, dual, again)
         factored_at = 0.0 if again else absolute
-        descent, longest = find_slopes(graph, measure, regulariser, dual)
+        descent, longest = interface.find_slopes(graph, measure, regulariser, dual)
         step = min(1.0, INSIDE * longest)
     return False

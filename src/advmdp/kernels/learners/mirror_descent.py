@@ -41,6 +41,7 @@ from ..steps.interface import (
     certificate_of,
     forget_bounds,
     moves_without_losses,
+    observe_episode,
     remove_losses,
     remove_path_losses,
     solve_step,
@@ -146,6 +147,7 @@ def begin_issued_update(
     """Everything before the step; False when the iterate does not move."""
     settings = state.settings
     estimate_losses(graph, state, issued, states, path, path_losses)
+    observe_episode(graph, state.step, issued.policy, issued.rows, state.reach)
     opens = False
     if learns_from_counts(state.rows):
         opens = record(graph, state.visits, state.rows.status, states, path)

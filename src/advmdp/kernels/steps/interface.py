@@ -99,6 +99,19 @@ def forget_bounds(graph: Graph, step: Any, rows: Any, visits: Visits) -> None:
 
 
 @leaf
+def _nothing_to_observe(graph: Graph, step: Any, policy: Floats, rows: Any, reach: Any) -> None:
+    return
+
+
+@dispatched("step", default=_nothing_to_observe)
+def observe_episode(graph: Graph, step: Any, policy: Floats, rows: Any, reach: Any) -> None:
+    """The policy and the set of an episode, before its losses and counts: rates may follow them.
+
+    ``reach`` is the work space of upper occupancy bounds.
+    """
+
+
+@leaf
 def _only_with_losses(step: Any) -> bool:
     return False
 

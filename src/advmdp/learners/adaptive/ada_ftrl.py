@@ -10,7 +10,7 @@ import numpy as np
 from advmdp.kernels.learners.ada_ftrl import LAST, AdaFTRLState, lead
 from advmdp.kernels.model.transition import Transition
 from advmdp.layout import Layout
-from advmdp.learners.adaptive.any_losses import AnyLossLearner, checked_forgetting
+from advmdp.learners.adaptive.any_losses import PRIOR, AnyLossLearner, checked_forgetting
 from advmdp.learners.base import CertifiesRegret
 from advmdp.learners.feedback import check_losses
 from advmdp.learners.tuning import checked_layout, checked_rate
@@ -161,7 +161,7 @@ class EstimatedAdaFTRL(_AdaFTRL):
     would need.  On prices and loads it earns within 2% of ``AdaFTRL`` [M].  Cost of an episode:
     three passes over the triples.
 
-    >>> learner = EstimatedAdaFTRL(Layout(layer_sizes=(1, 2, 1), n_actions=2))
+    >>> learner = EstimatedAdaFTRL(Layout(layer_sizes=(1, 2, 1), n_actions=2), prior=1.0)
     >>> from advmdp.learners.feedback import FullInformation
     >>> losses = [np.array([[3.0, -1.0]]), np.zeros((2, 2))]
     >>> learner.update(FullInformation(states=[0, 1, 0], actions=[1, 0], losses=losses))
@@ -178,7 +178,7 @@ class EstimatedAdaFTRL(_AdaFTRL):
         forgetting: float = 1.0,
         hint_weight: float = 0.0,
         hint_window: int = 1,
-        prior: float = 1.0,
+        prior: float = PRIOR,
     ) -> None:
         layout = checked_layout(layout)
         transition = estimated_transition(layout, checked_rate(prior, "prior"))

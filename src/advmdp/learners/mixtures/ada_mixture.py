@@ -6,6 +6,7 @@ from typing import Any
 
 from advmdp.layout import Layout
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
+from advmdp.learners.adaptive.any_losses import PRIOR
 from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.mixtures.mixture import Mixture
 from advmdp.learners.tuning import checked_layout, checked_rate
@@ -100,8 +101,8 @@ class EstimatedAdaMixture(Mixture):
     """
 
     def __init__(
-        self, layout: Layout, n_contexts: int = 1, rule: str = "adahedge", prior: float = 1.0
+        self, layout: Layout, n_contexts: int = 1, rule: str = "adahedge", prior: float = PRIOR
     ) -> None:
         checked_rate(prior, "prior")
         experts = memories(EstimatedAdaFTRL, layout, n_contexts, prior=prior)
-        super().__init__(layout, experts, None, rule, prior)
+        super().__init__(layout, experts, None, rule)

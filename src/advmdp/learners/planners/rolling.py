@@ -9,7 +9,7 @@ import numpy as np
 from advmdp.kernels.learners.planner import PlannerState, plan
 from advmdp.kernels.model.transition import Transition
 from advmdp.layout import Layout, Table
-from advmdp.learners.adaptive.any_losses import AnyLossLearner, checked_forgetting
+from advmdp.learners.adaptive.any_losses import PRIOR, AnyLossLearner, checked_forgetting
 from advmdp.learners.tuning import checked_layout, checked_rate
 from advmdp.number_checks import whole_number
 from advmdp.steps.estimates import estimated_transition, known_transition, nothing_remembered
@@ -76,7 +76,7 @@ class WindowPlanner(RollingPlanner):
     Reference: rolling-horizon planning with certainty equivalence, folklore.
     """
 
-    def __init__(self, layout: Layout, window: int = WINDOW, prior: float = 1.0) -> None:
+    def __init__(self, layout: Layout, window: int = WINDOW, prior: float = PRIOR) -> None:
         layout = checked_layout(layout)
         self.window = whole_number(window, "window")
         transition = estimated_transition(layout, checked_rate(prior, "prior"))
@@ -141,7 +141,9 @@ class ExponentialPlanner(RollingPlanner):
     Reference: exponential smoothing with certainty equivalence, folklore.
     """
 
-    def __init__(self, layout: Layout, forgetting: float = FORGETTING, prior: float = 1.0) -> None:
+    def __init__(
+        self, layout: Layout, forgetting: float = FORGETTING, prior: float = PRIOR
+    ) -> None:
         layout = checked_layout(layout)
         self.forgetting = checked_forgetting(forgetting)
         transition = estimated_transition(layout, checked_rate(prior, "prior"))

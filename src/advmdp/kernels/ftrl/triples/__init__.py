@@ -1,0 +1,1 @@
+"""The log barrier on triples, over the transitions of a box."""

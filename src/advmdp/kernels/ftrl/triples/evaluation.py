@@ -1,0 +1,164 @@
+"""Evaluation, slopes, curvature and commit of the log barrier on triples."""
+
+from __future__ import annotations
+
+import math
+
+from ...model.flow import forward
+from ...model.graph import (
+    Graph,
+    layer_begin,
+    layer_end,
+    n_layers,
+    row_begin,
+    row_size,
+    successor_of,
+)
+from ...model.row_status import is_free, is_known
+from ...runtime.indices import int64
+from ...runtime.targets import kernel, leaf
+from .. import interface
+from ..fixed_measure import FixedMeasure
+from .dual import TripleDual, TripleProblem
+from .row_problem import solve_bound_row, solve_free_row, solve_known_row
+
+
+@interface.evaluate.register(TripleDual)
+@kernel
+def evaluate_triples(
+    graph: Graph, measure: FixedMeasure, problem: TripleProblem, dual: TripleDual, step: float
+) -> float:
+    n = dual.inflow.shape[0] - 1
+    for x in range(n + 1):
+        dual.inflow[x] = 0.0
+    dual.inflow[0] = 1.0
+    total = 0.0
+    for x in range(n):
+        out = 0.0
+        if measure.reached[x] != 0:
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                begin = row_begin(graph, r)
+                for e in range(begin, begin + row_size(graph, r)):
+                    dual.cost[e] = dual.reduced[e] + step * dual.slope[e]
+                b = problem.barrier[r]
+                if is_known(problem.rows, r):
+                    value = solve_known_row(graph, r, b, problem.rows, dual)
+                elif is_free(problem.rows, r):
+                    value = solve_free_row(graph, r, b, dual)
+                else:
+                    value = solve_bound_row(graph, r, b, problem.rows, dual)
+                if not (abs(value) < math.inf):
+                    return math.nan
+                total += value
+                out += dual.total[r]
+                for j in range(row_size(graph, r)):
+                    dual.inflow[successor_of(graph, r, j)] += dual.flow[begin + j]
+        dual.outflow[x] = out
+    return total
+
+
+@interface.find_slopes.register(TripleDual)
+@leaf
+def slopes_of_triples(
+    graph: Graph, measure: FixedMeasure, problem: TripleProblem, dual: TripleDual
+) -> tuple[float, float]:
+    """Rows with bounds say themselves when a step leaves the domain."""
+    n = dual.direction.shape[0] - 1
+    descent = 0.0
+    longest = math.inf
+    for x in range(n):
+        descent += dual.gradient[x] * dual.direction[x]
+        if measure.reached[x] == 0:
+            continue
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            begin = row_begin(graph, r)
+            for j in range(row_size(graph, r)):
+                slope = dual.direction[successor_of(graph, r, j)] - dual.direction[x]
+                dual.slope[begin + j] = slope
+                if slope < 0.0 and is_free(problem.rows, r):
+                    longest = min(longest, -dual.reduced[begin + j] / slope)
+    return descent, longest
+
+
+@leaf
+def add_row(
+    graph: Graph, r: int, dual: TripleDual, at: int, line: int, there: int, n: int
+) -> float:
+    """Add  diag(w) - w w^T / t + A A^T / s  to the next layer and its row sums to the coupling.
+
+    Returns the sum of all entries.  ``line`` is the coupling line of the state, or -1 for x_0.
+    """
+    entries = dual.blocks.entries
+    begin = row_begin(graph, r)
+    tied = 0.0
+    for j in range(row_size(graph, r)):
+        tied += dual.tie[begin + j]
+    for j in range(row_size(graph, r)):
+        y = successor_of(graph, r, j)
+        sum_of_line = dual.tie[begin + j] * tied * dual.inverse_tie[r]
+        if line < 0:
+            dual.root[y] -= sum_of_line
+        else:
+            entries[line + y - there] -= sum_of_line
+        place = at + (y - there) * n
+        entries[place + y - there] += dual.weight[begin + j]
+        if dual.inverse_weight[r] >= 0.0:
+            for i in range(j + 1):
+                z = successor_of(graph, r, i) - there
+                entries[place + z] += (
+                    dual.tie[begin + j] * dual.tie[begin + i] * dual.inverse_tie[r]
+                    - dual.weight[begin + j] * dual.weight[begin + i] * dual.inverse_weight[r]
+                )
+    return tied * tied * dual.inverse_tie[r]
+
+
+@interface.add_state.register(TripleDual)
+@leaf
+def add_triples(graph: Graph, x: int, k: int, measure: FixedMeasure, dual: TripleDual) -> None:
+    last = n_layers(graph) - 1
+    here = layer_begin(graph, k)
+    there = layer_end(graph, k)
+    n = 0 if k == last else layer_end(graph, k + 1) - there
+    own = 0.0
+    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        if k == last:  # the last state is no variable
+            tied = 0.0
+            begin = row_begin(graph, r)
+            for e in range(begin, begin + row_size(graph, r)):
+                tied += dual.tie[e]
+            own += tied * tied * dual.inverse_tie[r]
+        else:
+            at = int64(dual.blocks.diagonal_at[k + 1])
+            line = int64(dual.blocks.coupling_at[k]) + (x - here) * n if k > 0 else -1
+            own += add_row(graph, r, dual, at, line, there, n)
+    if k == 0:
+        dual.root[0] = own
+    else:
+        place = int64(dual.blocks.diagonal_at[k]) + (x - here) * (there - here + 1)
+        dual.blocks.entries[place] += own
+
+
+@interface.commit.register(TripleDual)
+@leaf
+def commit_triples(
+    graph: Graph, measure: FixedMeasure, problem: TripleProblem, dual: TripleDual
+) -> float:
+    """A row whose mass is f times its minimiser's adds  n b (f - 1 - ln f)  to the gap."""
+    for r in range(measure.policy.shape[0]):
+        x = r // graph.n_actions
+        if measure.reached[x] == 0:
+            measure.policy[r] = 1.0 / graph.n_actions
+            continue
+        measure.policy[r] = dual.total[r] / dual.outflow[x]
+        begin = row_begin(graph, r)
+        if not is_known(problem.rows, r):
+            for e in range(begin, begin + row_size(graph, r)):
+                measure.chance[e] = dual.flow[e] / dual.total[r]
+    forward(graph, measure.chance, measure.policy, measure.mass)
+    gap = 0.0
+    for r in range(measure.policy.shape[0]):
+        x = r // graph.n_actions
+        if measure.reached[x] != 0:
+            away = (measure.mass[x] * measure.policy[r] - dual.total[r]) / dual.total[r]
+            gap += dual.n_present[r] * problem.barrier[r] * (away - math.log1p(away))
+    return gap
