@@ -309,3 +309,17 @@ def test_the_working_directory_is_searched_for_places_alone(
     assert str(tmp_path) not in sys.path
     assert main(["run", "no_such_module_y:Z"]) == 2
     assert sys.path[-1] == str(tmp_path)
+
+
+def test_defaults_of_contexts() -> None:
+    """Without a learner for each context; the number of contexts is the run's, not a default."""
+    run: dict[str, Any] = {"contexts": [0, 1, 1]}
+    planner = {"name": "plan-window", "window": 5}
+    plain = one_run(learner=planner, **run)
+    assert one_run(learner={**planner, "by_context": False}, **run).hash == plain.hash
+    assert one_run(learner={**planner, "by_context": True}, **run).hash != plain.hash
+    told = {"name": "ada-mixture"}
+    assert build(one_run(learner=told, **run)).learner.n_contexts == 2
+    given = one_run(learner={**told, "n_contexts": 1}, **run)
+    assert given.hash != one_run(learner=told, **run).hash
+    assert build(given).learner.n_contexts == 1
