@@ -10,7 +10,7 @@ import pytest
 
 import advmdp as am
 from advmdp.display.progress_line import ProgressLine
-from advmdp.evaluation.observations import READERS
+from advmdp.evaluation.observations import readable
 
 MDP = am.families.random_mdp((1, 3, 3, 1), 2, seed=0)
 LOSSES = am.losses.Majority.against(np.random.default_rng(0).random(MDP.layout.n_rows), 100)
@@ -109,7 +109,7 @@ def test_every_learner_can_be_asked_for_all_it_has(name: str) -> None:
     if entry.knows_transition:
         given["transitions"] = MDP.transitions
     learner = entry.make(MDP.layout, **given)
-    has = [one for one, (member, _) in READERS.items() if hasattr(learner, member)]
+    has = readable(learner)
     run = am.play(MDP, LOSSES, learner, 4, record=has, compiled=False)
     assert {len(run.recorded[one]) for one in has} == {len(run.episodes)}
 

@@ -7,6 +7,7 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -172,3 +173,22 @@ def test_a_plan_knows_what_is_done_and_how_long_the_rest_takes(store: Store) -> 
         assert group.seconds == pytest.approx(rate[group.learner] * group.n_episodes * group.left)
     unknown = plan_runs([one_run(learner="uniform")], store)
     assert unknown[0].seconds is None
+
+
+def test_ls_tells_how_far_unfinished_runs_are(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """40 of 160 episodes in 3 seconds: 9 seconds are left at that rate."""
+    spec = one_run(n_episodes=160, seed=5)
+    lock = store.lock(spec.identity())
+    assert lock is not None
+    store.begin(spec.identity(), lock)
+    store.checkpoints(spec.identity()).write(40, 3.0, {"x": np.zeros(1)})
+
+    def line() -> str:
+        assert main(["ls", str(store.path), "--episodes", "160"]) == 0
+        return capsys.readouterr().out.splitlines()[1]
+
+    assert "  running at 25%, 9 s left  " in line()
+    lock.release()
+    assert "  cut at 25%  " in line()

@@ -29,8 +29,10 @@ def list_runs(
     from advmdp.cli.terminal.listing import runs_lines, totals_lines
     from advmdp.store import Store
     from advmdp.store.selection import Selection
+    from advmdp.store.under_way import positions
 
-    frame = Selection(learner, mdp, losses, status, episodes).of(Store(store).runs())
+    there = Store(store)
+    frame = Selection(learner, mdp, losses, status, episodes).of(there.runs())
     if totals:
         typer.echo("\n".join(totals_lines(frame)))
         return
@@ -38,7 +40,7 @@ def list_runs(
         for row in frame.iter_rows(named=True):
             typer.echo(json.dumps(row))
         return
-    typer.echo("\n".join(runs_lines(frame)))
+    typer.echo("\n".join(runs_lines(frame, positions(there, frame))))
 
 
 def show(

@@ -37,6 +37,15 @@ from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import EvaluationPoint
 from advmdp.evaluation.run import Recorder
 from advmdp.kernels.steps.interface import GAP, RESIDUAL, certificate_of
+from advmdp.learners.base import (
+    Auditable,
+    CertifiesRegret,
+    EstimatesLosses,
+    HasEpochs,
+    HasWidth,
+    Learner,
+    offers,
+)
 from advmdp.number_checks import shown, whole_number
 
 
@@ -73,23 +82,23 @@ def _account(name: str) -> Callable[[Recorder], Any]:
     return lambda now: getattr(now.evaluate(), name)
 
 
-READERS: dict[str, tuple[str, Callable[[Recorder], Any]]] = {
-    "policy": ("policy", lambda now: now.mdp.layout.flat_pairs(now.learner.policy())),
-    "q": ("occupancy", lambda now: now.mdp.layout.flat_triples(now.learner.occupancy())),
-    "u": ("upper_occupancy_of_last", lambda now: now.learner.upper_occupancy_of_last),
-    "estimate": ("estimate_of_last", lambda now: now.learner.estimate_of_last),
-    "visits": ("visits", lambda now: now.mdp.layout.flat_pairs(now.learner.visits)),
-    "width": ("mean_width", lambda now: now.learner.mean_width),
-    "epoch": ("epoch", lambda now: now.learner.epoch),
-    "gap": ("kernel_state", _certificate(GAP)),
-    "residual": ("kernel_state", _certificate(RESIDUAL)),
-    "regret_bound": ("regret_bound", lambda now: now.learner.regret_bound),
-    "regret": ("policy", _account("regret")),
-    "expected_loss": ("policy", _account("expected_loss")),
-    "realised_loss": ("policy", _account("realised_loss")),
-    "best_loss": ("policy", _account("best_loss")),
+READERS: dict[str, tuple[type, Callable[[Recorder], Any]]] = {
+    "policy": (Learner, lambda now: now.mdp.layout.flat_pairs(now.learner.policy())),
+    "q": (Auditable, lambda now: now.mdp.layout.flat_triples(now.learner.occupancy())),
+    "u": (Auditable, lambda now: now.learner.upper_occupancy_of_last),
+    "estimate": (Auditable, lambda now: now.learner.estimate_of_last),
+    "visits": (Auditable, lambda now: now.mdp.layout.flat_pairs(now.learner.visits)),
+    "width": (HasWidth, lambda now: now.learner.mean_width),
+    "epoch": (HasEpochs, lambda now: now.learner.epoch),
+    "gap": (EstimatesLosses, _certificate(GAP)),
+    "residual": (EstimatesLosses, _certificate(RESIDUAL)),
+    "regret_bound": (CertifiesRegret, lambda now: now.learner.regret_bound),
+    "regret": (Learner, _account("regret")),
+    "expected_loss": (Learner, _account("expected_loss")),
+    "realised_loss": (Learner, _account("realised_loss")),
+    "best_loss": (Learner, _account("best_loss")),
 }
-"""The member that a learner must have, and how the quantity is read."""
+"""What a learner must offer, and how the quantity is read."""
 
 
 class Observer:
@@ -137,6 +146,11 @@ class Observer:
         return Recorded(np.array(self._episodes, dtype=np.int64), values)
 
 
+def readable(learner: Any) -> list[str]:
+    """The quantities that can be recorded of a learner."""
+    return [name for name, (needed, _) in READERS.items() if offers(learner, needed)]
+
+
 def _checked_names(record: Any, learner: Any) -> list[str]:
     """The quantities to record, each of which the learner has."""
     if record is None:
@@ -150,8 +164,8 @@ def _checked_names(record: Any, learner: Any) -> list[str]:
             close = get_close_matches(name, READERS, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(READERS)}"
             raise InvalidInput(f"there is no {shown(name)}; {hint}", field="record")
-        if not hasattr(learner, READERS[name][0]):
-            has = ", ".join(one for one, (member, _) in READERS.items() if hasattr(learner, member))
+        if not offers(learner, READERS[name][0]):
+            has = ", ".join(readable(learner))
             raise InvalidInput(
                 f"{type(learner).__name__} has no {name!r}; choose from {has}", field="record"
             )

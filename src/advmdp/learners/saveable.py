@@ -21,6 +21,7 @@ from advmdp.errors import InvalidInput
 from advmdp.known_rows import known_row_tables
 from advmdp.layout import Layout
 from advmdp.layout_io import declared_successors, shared_row_tables
+from advmdp.learners.base import CountsEpisodes, offers
 from advmdp.number_checks import shown
 
 Saved = dict[str, NDArray[Any]]
@@ -58,8 +59,9 @@ class Saveable(Shown):
         given = _arguments(self)
         layout = f"{','.join(map(str, self.layout.layer_sizes))} x{self.layout.n_actions}"
         plain = {name: _brief(value) for name, value in given.items() if name not in TABLES}
-        played = getattr(self, "episodes", None)
-        return {"layout": layout, **plain, **({} if played is None else {"played": played})}
+        learner: Any = self
+        played = {"played": learner.episodes} if offers(learner, CountsEpisodes) else {}
+        return {"layout": layout, **plain, **played}
 
     def save(self, path: str | Path) -> None:
         """Keep the learner in a file; ``advmdp.load(path)`` continues with the same bits.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -13,16 +13,23 @@ from rich.table import Table
 from rich.text import Text
 
 from advmdp.display.durations import duration
-from advmdp.evaluation.schema import Level, reward_columns
+from advmdp.evaluation.schema import RUNNING, Level, reward_columns
 from advmdp.experiments.planning import PlannedGroup
 from advmdp.plain_text import plain_text
 from advmdp.reports.units import Units
+from advmdp.store.under_way import Position
 
 SHOWN = 12  # points of a curve on the page of a run
 
 
-def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
-    """A line per run, aligned: plain text, since a store may hold many thousands."""
+def runs_lines(
+    frame: pl.DataFrame, positions: Mapping[str, Position] | None = None
+) -> Iterator[str]:
+    """A line per run, aligned: plain text, since a store may hold many thousands.
+
+    ``positions`` are those of unfinished runs, by their ids.
+    """
+    reached = positions or {}
     in_units = frame["reward_unit"].is_not_null().any()  # losses need no unit
     cells = [("run", "status", "regret", "in", "episodes/s", "learner's parameters")]
     for row in frame.iter_rows(named=True):
@@ -30,7 +37,7 @@ def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
         cells.append(
             (
                 row["run"],
-                row["status"],
+                _status(row["status"], reached.get(row["run"])),
                 _number(row["reward_regret" if in_rewards else "regret"]),
                 row["reward_unit"] or "losses",
                 _number(row["episodes_per_second"]),
@@ -48,6 +55,14 @@ def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
         yield line.rstrip()
     counts = frame["status"].value_counts().sort("status").iter_rows()
     yield ", ".join(f"{n:,} {status}" for status, n in counts) or "no runs"
+
+
+def _status(status: str, position: Position | None) -> str:
+    """The status, how far an unfinished run is, and how long one that is played will take."""
+    if position is None:
+        return status
+    left = f", {duration(position.seconds_left)} left" if status == RUNNING else ""
+    return f"{status} at {position.share:.0%}{left}"
 
 
 def totals_lines(frame: pl.DataFrame) -> Iterator[str]:
