@@ -43,7 +43,7 @@ MADE_UP = {
 
 
 def test_a_rise_within_its_interval_is_vacuous() -> None:
-    judgement = judge(without_gamma(lambda spec: 100.2 + luck(spec)))
+    judgement = judge(without_gamma(lambda spec: 100.05 + luck(spec)))
     rise = judgement.data["rise of the 95% quantile, losses that turn"]
     assert rise.low < 0.0 < rise.estimate
     assert judgement.verdict == "vacuous"
