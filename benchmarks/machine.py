@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import sys
@@ -18,7 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-import advmdp
+from advmdp.store.source_stamp import source_stamp as source_stamp
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -39,13 +38,6 @@ def describe() -> dict[str, Any]:
         "numpy": np.__version__,
         "numba": numba.__version__,
     }
-
-
-def source_stamp() -> str:
-    """A short hash of the package's sources: which code the figures belong to."""
-    folder = Path(advmdp.__file__).parent
-    sources = sorted(folder.rglob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
 
 
 def cpu_name() -> str:

@@ -6,7 +6,11 @@ wrong values of ``tests/test_doors.py`` are not wrong for it, see ``MAY_PASS``.
 
 from __future__ import annotations
 
+import atexit
 import inspect
+import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,8 @@ import gymnasium
 import numpy as np
 
 import advmdp as am
+from advmdp.experiments.own import registry
+from advmdp.store import Store
 
 Arguments = dict[str, tuple[str, Any]]
 Door = tuple[Callable[..., Any], Arguments]
@@ -28,6 +34,9 @@ SAVED = Path(__file__).parent / "data/version_1/uob-reps.am"
 LAKE = gymnasium.make("FrozenLake-v1", is_slippery=False)
 RANGE = am.Rewards(0, 1)
 GAME = am.gym.unroll(LAKE, 3, RANGE, starts=[0])
+EMPTY_STORE = Path(tempfile.gettempdir()) / f"advmdp-empty-store-{os.getpid()}"
+Store(EMPTY_STORE, create=True)
+atexit.register(shutil.rmtree, EMPTY_STORE, ignore_errors=True)
 RUN = am.play(MDP, LOSSES, am.Uniform(LAYOUT), 5)
 
 MAY_PASS: dict[str, set[str]] = {
@@ -45,6 +54,7 @@ MAY_PASS: dict[str, set[str]] = {
     "maybe object": {"none"},
     "function": {"function", "class"},
     "maybe function": {"none", "function", "class"},
+    "maybe report": {"none", "function", "class", "true"},
     "name": set(),
     "path": {"text", "digit"},
     "maybe path": {"none", "text", "digit"},
@@ -137,6 +147,16 @@ def regularised(make: Any) -> Callable[..., Any]:
         return am.minimise(PAIRS, am.KnownTransition(LAYOUT, TRANSITIONS), make(**arguments))
 
     return call
+
+
+def registered(kind: Any, name: Any, part: Any) -> None:
+    """Register a part, and forget it: names are given once."""
+    before = dict(registry._locations)
+    try:
+        am.register(kind, name, part)
+    finally:
+        registry._locations.clear()
+        registry._locations.update(before)
 
 
 ON_PAIRS: Arguments = {"on": ("object", "pairs")}
@@ -251,6 +271,15 @@ DOORS: dict[str, Door] = {
         {"mdp": ("object", MDP), "total_loss": ("table", PAIRS)},
     ),
     "start_views": (am.start_views, ON_LAYOUT),
+    "open_store": (am.open_store, {"path": ("path", EMPTY_STORE)}),
+    "register": (
+        registered,
+        {
+            "kind": ("name", "learner"),
+            "name": ("path", "even"),  # any short text is a name
+            "part": ("function", "advmdp.learners.uniform:Uniform"),
+        },
+    ),
     "time_expand": (
         am.time_expand,
         {
@@ -281,7 +310,10 @@ DOORS: dict[str, Door] = {
             "checkpoints": ("maybe list", [2, 3]),
             "check": ("flag", False),
             "compiled": ("maybe flag", False),
-            "progress": ("maybe function", None),
+            "progress": ("maybe report", None),
+            "record": ("maybe empty list", ["policy"]),
+            "every": ("maybe whole", 2),
+            "callback": ("maybe function", lambda moment: None),
             "resume": ("maybe object", None),
             "keep": ("maybe function", None),
             "contexts": ("maybe list", None),

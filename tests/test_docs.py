@@ -12,20 +12,22 @@ from pathlib import Path
 import pytest
 
 from advmdp.cli import main
+from advmdp.learners.catalogue import LEARNERS
 
 ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(sh|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(sh|toml|py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WITH_COMMANDS = [page for page in PAGES if "```sh\n" in page.read_text()]
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
 def test_commands_run(page, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    """``sh`` blocks hold ``advmdp`` commands; a ``toml`` block is the file its first line names."""
+    """``sh`` blocks hold ``advmdp`` commands; others are the files that their first lines name."""
     monkeypatch.chdir(tmp_path)
     ran = 0
     for language, text in BLOCK.findall(page.read_text()):
-        if language == "toml":
+        if language != "sh":
             name, _, content = text.partition("\n")
             Path(name.removeprefix("# ")).write_text(content)
             continue
@@ -42,7 +44,7 @@ def test_other_blocks_are_tested_elsewhere() -> None:
     """A block is Python (a doctest), commands (above), a file (above), or plain text."""
     for page in PAGES:
         languages = set(re.findall(r"^```(\w+)$", page.read_text(), re.MULTILINE))
-        assert languages <= {"python", "sh", "toml"}, page
+        assert languages <= {"python", "sh", "toml", "py"}, page
         for block in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S):
             assert block.startswith(">>> "), f"{page}: {block[:60]}"
 
@@ -60,3 +62,19 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     learner = (tmp_path / "learners" / "uob-reps" / "index.html").read_text()
     assert "UOBREPS" in learner
     assert "eta_scale" in learner
+
+
+def test_the_readme_says_what_every_learner_knows_and_sees() -> None:
+    rows = re.findall(r"^\| (`.+?) \| (no|yes) \| (own path|all losses) \|", README, re.MULTILINE)
+    told = {name: row[1:] for row in rows for name in re.findall(r"`([^`]+)`", row[0])}
+    assert set(told) == set(LEARNERS)
+    for name, (knows, sees) in told.items():
+        feedback = getattr(LEARNERS[name].make, "feedback", "bandit")
+        assert (knows == "yes") == LEARNERS[name].knows_transition, name
+        assert (sees == "all losses") == (feedback == "full"), name
+
+
+def test_the_readme_links_to_files_and_is_short() -> None:
+    for target in re.findall(r"\]\(([^)#]+)", README):
+        assert (ROOT / target).exists(), target
+    assert len(README.splitlines()) <= 130

@@ -53,6 +53,8 @@ RECORDS = {
     *(
         "Minimum",
         "Comparator",
+        "Moment",
+        "Recorded",
         "Progress",
         "Projection",
         "RewardCurves",

@@ -18,8 +18,10 @@ from advmdp.errors import (
     UncertifiedStep,
 )
 from advmdp.evaluation.comparator import Comparator, best_fixed_policy
+from advmdp.evaluation.observations import Moment, Recorded
 from advmdp.evaluation.rewards import RewardCurves, Rewards
 from advmdp.evaluation.run import Run
+from advmdp.experiments.own.registry import register
 from advmdp.layout import Layout
 from advmdp.learners import planners
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
@@ -53,6 +55,7 @@ from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
 from advmdp.learners.uob_log_barrier import UOBLogBarrier
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
+from advmdp.reports.open_store import open_store
 from advmdp.service import Service, Ticket
 from advmdp.start_view import StartView, start_views
 from advmdp.starts import StartsRun, play_starts
@@ -67,7 +70,7 @@ from advmdp.world import families, losses
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "FPL",
@@ -110,6 +113,7 @@ __all__ = [
     "Minimum",
     "MissingExtra",
     "Mixture",
+    "Moment",
     "OREPSBandit",
     "OptimisticFTRL",
     "PartialTransition",
@@ -120,6 +124,7 @@ __all__ = [
     "Projector",
     "QLearningB",
     "QLearningH",
+    "Recorded",
     "RewardCurves",
     "Rewards",
     "Run",
@@ -145,11 +150,13 @@ __all__ = [
     "losses",
     "minimise",
     "occupancy_measure",
+    "open_store",
     "planners",
     "play",
     "play_starts",
     "policy_of",
     "project",
+    "register",
     "start_views",
     "time_expand",
     "transition_of",

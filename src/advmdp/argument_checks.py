@@ -57,12 +57,19 @@ def function(value: Any, name: str, form: str) -> Callable[..., Any]:
     return found
 
 
-def with_methods(value: Any, name: str, what: str, *methods: str) -> Any:
-    """``value``, an object (not a class) that has these methods."""
+def with_methods(
+    value: Any, name: str, what: str, *methods: str, remedy: Callable[[Any], str] | None = None
+) -> Any:
+    """``value``, an object (not a class) that has these methods.
+
+    ``remedy`` says what to do with a wrong value; an empty text is left out.
+    """
     got = f"the class {value.__name__}" if isinstance(value, type) else shown(value)
     if isinstance(value, type) or not all(callable(getattr(value, m, None)) for m in methods):
         listed = " and ".join(f"{method}()" for method in methods)
-        raise InvalidInput(f"give {what}, with {listed}, not {got}", field=name)
+        advice = remedy(value) if remedy is not None else ""
+        what_to_do = f"; {advice}" if advice else ""
+        raise InvalidInput(f"give {what}, with {listed}, not {got}{what_to_do}", field=name)
     return value
 
 

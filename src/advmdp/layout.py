@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.argument_checks import is_sequence
+from advmdp.display.pictures import layers_picture
+from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.graph import Graph
 from advmdp.known_rows import checked_known_rows
@@ -40,7 +42,7 @@ Floats = NDArray[np.float64]
 Table = list[Floats]
 
 
-class Layout:
+class Layout(Shown):
     """Layers, actions and the possible successors of every (state, action).
 
     Parameters
@@ -309,3 +311,13 @@ class Layout:
     def __repr__(self) -> str:
         support = "" if self.is_dense else f", {self.n_entries} declared triples"
         return f"Layout(layer_sizes={self.layer_sizes}, n_actions={self.n_actions}{support})"
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "states in each layer": ", ".join(map(str, self.layer_sizes)),
+            "actions": self.n_actions,
+            "triples": f"{self.n_entries:,}" + ("" if self.is_dense else ", declared"),
+        }
+
+    def _picture(self) -> str:
+        return layers_picture(self.layer_sizes)

@@ -8,16 +8,19 @@ random numbers: same seed, same trajectories, same figures.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import flag, function, instance, with_methods
+from advmdp.argument_checks import flag, function, instance
+from advmdp.display.progress_line import ProgressLine
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import EvaluationPoint
 from advmdp.evaluation.invariants import InvariantChecker, auditable
+from advmdp.evaluation.observations import Moment, Observer
 from advmdp.evaluation.run import Recorder, Run, Snapshot, checked_checkpoints, with_current_names
 from advmdp.kernels.accounting.episode import note_certificate, open_episode
 from advmdp.kernels.accounting.ledger import ITERATE, World
@@ -31,6 +34,7 @@ from advmdp.learners.base import (
     TakesContexts,
     check_layout,
     check_range,
+    checked_learner,
     offers,
     sees_all_losses,
 )
@@ -40,7 +44,7 @@ from advmdp.number_checks import shown, whole_array
 from advmdp.one_thread import one_thread_of
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
-from advmdp.world.loss_streams import LossProcess, LossStream
+from advmdp.world.loss_streams import LossProcess, LossStream, checked_process
 from advmdp.world.mdp import LayeredMDP
 
 SLICE_SECONDS = 0.2  # how long compiled code runs before Python looks up
@@ -69,7 +73,10 @@ def play(
     checkpoints: Any = None,
     check: bool = False,
     compiled: bool | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: bool | Callable[[Progress], None] | None = None,
+    record: Sequence[str] | None = None,
+    every: int | None = None,
+    callback: Callable[[Moment], None] | None = None,
     resume: Mapping[str, NDArray[Any]] | None = None,
     keep: Keep | None = None,
     contexts: Any = None,
@@ -82,6 +89,9 @@ def play(
         The world: the true transition, and a process from ``advmdp.losses``.
     learner
         Anything with ``policy()`` and ``update(trajectory)``.
+    n_episodes
+        Episodes of this call.  A learner that has played before goes on learning, within the
+        horizon that it was made for; the world begins anew.
     seed
         Fixes losses and trajectories.  Two learners with one seed meet the same random numbers.
     checkpoints
@@ -91,7 +101,17 @@ def play(
     compiled
         None: compiled code where possible.  False: the protocol loop.  True: insist.
     progress
-        Called a few times a second with a ``Progress``.
+        True: a line on stderr.  A function: called a few times a second with a ``Progress``.
+    record
+        Names of quantities to record, such as ``["policy", "q", "gap", "width"]``; the table is in
+        ``advmdp.evaluation.observations``.  They are in ``run.recorded``: ``run.recorded["gap"]``
+        has a row for each of ``run.recorded.episodes``.  A resumed run records from there on.
+    every
+        Episodes between two records, and between two calls of ``callback``; at the checkpoints by
+        default.  The compiled loop pauses for them, and no number of the run changes.
+    callback
+        Called with a ``Moment``: the episodes played, the learner and the account.  What it raises
+        ends the run.
     resume
         A snapshot of the same run: the episodes that it has behind it are not played again, and
         the result is the same to the last bit.  Everything else is given as at the start, the
@@ -116,7 +136,10 @@ def play(
     """
     n_episodes = checked_horizon(n_episodes)
     points = checked_checkpoints(checkpoints, n_episodes)
-    _check_arguments(losses, learner, progress, resume, keep)
+    report = (
+        ProgressLine(n_episodes) if progress is True else None if progress is False else progress
+    )
+    _check_arguments(losses, learner, report, resume, keep)
     check, compiled = flag(check, "check"), None if compiled is None else flag(compiled, "compiled")
     layout = instance(mdp, LayeredMDP, "mdp").layout
     check_layout(learner, layout, "play")
@@ -134,23 +157,25 @@ def play(
     words = seed_words(seed)
     world = World(np.array(mdp.flat), *words)
     recorder = Recorder(mdp, learner, words)
+    observer = Observer(recorder, record, every, callback)
     if resume is not None:
         resume = with_current_names(resume)
         recorder.check_resumable(resume, points)
-        stream.restore(_part("losses", resume))
+        _stateful(stream).restore(_part("losses", resume))
         _restore_learner(learner, resume, n_episodes)
         recorder.restore(resume)
     loop = _compiled if can_compile and compiled is not False else _protocol
     begin = time.perf_counter()
-    watch = _Watch(recorder, stream, progress, keep)
+    watch = _Watch(recorder, stream, report, keep, observer)
     loop(world, stream, learner, recorder, points, watch, check, schedule)
-    return recorder.run(time.perf_counter() - begin, compiled=loop is _compiled)
+    run = recorder.run(time.perf_counter() - begin, compiled=loop is _compiled)
+    return replace(run, recorded=observer.recorded())
 
 
 def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep: Any) -> None:
     """Reject what has not the form that ``play`` needs."""
-    with_methods(losses, "losses", "a loss process", "begin")
-    with_methods(learner, "learner", "a learner", "policy", "update")
+    checked_process(losses)
+    checked_learner(learner)
     if progress is not None:
         function(progress, "progress", "progress(report)")
     if keep is not None:
@@ -186,7 +211,7 @@ def _enter(learner: Any, schedule: NDArray[np.int64] | None, done: int, stop: in
 
 
 class _Watch:
-    """Looks up from the loop: ``Progress`` a few times a second at most, and ``keep``."""
+    """Looks up from the loop: the observer, ``Progress`` a few times a second, and ``keep``."""
 
     def __init__(
         self,
@@ -194,12 +219,15 @@ class _Watch:
         stream: LossStream,
         progress: Callable[[Progress], None] | None,
         keep: Keep | None,
+        observer: Observer,
     ) -> None:
         self._recorder, self._stream, self._progress, self._keep = recorder, stream, progress, keep
+        self.observer = observer
         self._first = recorder.episodes
         self._begin = self._next = time.perf_counter()
 
     def __call__(self, episodes: int, *, last: bool) -> None:
+        self.observer(episodes)
         now = time.perf_counter()
         if self._progress is not None and (last or now >= self._next):
             self._next = now + SLICE_SECONDS / 2
@@ -212,7 +240,7 @@ class _Watch:
 
     def _snapshot(self, episodes: int) -> Snapshot:
         parts = {
-            "losses": self._stream.state(),
+            "losses": _stateful(self._stream).state(),
             "learner": _stateful(self._recorder.learner).state(),
         }
         named = {
@@ -221,13 +249,18 @@ class _Watch:
         return named | self._recorder.state(episodes)
 
 
-def _stateful(learner: Any) -> Any:
-    if not offers(learner, Resumable):
-        raise InvalidInput(
-            f"play: {type(learner).__name__} has no state() and restore(), "
+class NotResumable(InvalidInput):
+    """A part of the run cannot hand out its state, so that no snapshot can be taken."""
+
+
+def _stateful(part: Any) -> Any:
+    """The learner or the stream of losses, which must offer its state."""
+    if not offers(part, Resumable):
+        raise NotResumable(
+            f"play: {type(part).__name__} has no state() and restore(), "
             "which snapshots need; leave out keep and resume, or add them"
         )
-    return learner
+    return part
 
 
 def _part(name: str, snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:
@@ -263,7 +296,8 @@ def _compiled(
     done, size = recorder.episodes, 16
     for point in points[recorder.n_points :]:
         while done < point:
-            stop = _enter(learner, schedule, done, min(int(point), done + size))
+            stop = watch.observer.limit(done, min(int(point), done + size))
+            stop = _enter(learner, schedule, done, stop)
             begin = time.perf_counter()
             with one_thread:
                 reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)

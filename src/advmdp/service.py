@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from advmdp.archive import JSON, read_archive, write_archive
-from advmdp.argument_checks import file_path, flag, with_methods
+from advmdp.argument_checks import file_path, flag
+from advmdp.display.shown import Shown
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Table
-from advmdp.learners.base import Learner, TakesContexts, horizon_of, offers
+from advmdp.learners.base import Learner, TakesContexts, checked_learner, horizon_of, offers
 from advmdp.learners.loading import rebuilt
 from advmdp.learners.saveable import Saveable, contents
 from advmdp.number_checks import float_array, shown, whole_number
@@ -30,7 +31,7 @@ class Ticket(NamedTuple):
     policy: Table
 
 
-class Service:
+class Service(Shown):
     """Hands out one episode at a time, and learns from it when its feedback comes.
 
     The estimates of the learners divide an observed loss by (a bound on) the probability that the
@@ -71,7 +72,7 @@ class Service:
     """
 
     def __init__(self, learner: Learner, path: str | Path | None = None, every: int = 1) -> None:
-        with_methods(learner, "learner", "a learner", "policy", "update")
+        checked_learner(learner)
         if path is not None:
             file_path(path)
         if path is not None and not isinstance(learner, Saveable):
@@ -87,6 +88,16 @@ class Service:
         self._open: Ticket | None = None
 
     # ------------------------------------------------------------------ episodes
+
+    def _facts(self) -> dict[str, Any]:
+        waiting = "none" if self._open is None else self._open.number
+        kept = "nowhere" if self.path is None else self.path
+        return {
+            "learner": shown(self.learner),
+            "open episode": waiting,
+            "abandoned": self.abandoned,
+            "kept in": kept,
+        }
 
     @property
     def open(self) -> Ticket | None:

@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import instance, with_methods
+from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import Decomposition
 from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Floats
-from advmdp.learners.base import Learner, check_range, is_made_for
+from advmdp.learners.base import Learner, check_range, checked_learner, is_made_for
 from advmdp.learners.per_start import PerStart
 from advmdp.learners.tuning import checked_horizon
 from advmdp.number_checks import shown, whole_array
 from advmdp.play import play_episode
 from advmdp.seeds import seed_words
 from advmdp.start_view import StartView, start_views
+from advmdp.world.loss_streams import checked_process
 from advmdp.world.losses import History, LossProcess
 from advmdp.world.mdp import LayeredMDP
 
@@ -115,7 +116,7 @@ def play_starts(
     """
     n_episodes = checked_horizon(n_episodes)
     points = checked_checkpoints(checkpoints, n_episodes)
-    with_methods(losses, "losses", "a loss process", "begin")
+    checked_process(losses)
     views = start_views(instance(mdp, LayeredMDP, "mdp").layout)
     chosen = _chooser(starts, len(views), n_episodes)
     _check_learners(learners, views, n_episodes)
@@ -156,7 +157,7 @@ def _check_learners(
     if len(learners) != len(views):
         raise InvalidInput(f"learners: {len(learners)} for {len(views)} start states; give as many")
     for view, learner in zip(views, learners, strict=True):
-        with_methods(learner, "learners", "a learner", "policy", "update")
+        checked_learner(learner, "learners")
         if not is_made_for(learner, view.layout):
             raise InvalidInput(f"learners: that of start state {view.start} has another layout")
     if isinstance(learners, PerStart) and learners[0].episodes + n_episodes > learners.n_episodes:

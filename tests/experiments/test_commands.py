@@ -76,9 +76,13 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
     spec = RunSpec(**json.loads(capsys.readouterr().out)["spec"])
     assert spec == runs[0]
     for form, read in (("csv", pl.read_csv), ("parquet", pl.read_parquet)):
-        file = tmp_path / f"curves.{form}"
-        assert main(["export", str(file), f"--{form}", "--store", str(store.path)]) == 0
+        file, flagged = tmp_path / f"curves.{form}", tmp_path / "curves"
+        assert main(["export", str(file), "--store", str(store.path)]) == 0
+        assert main(["export", str(flagged), f"--{form}", "--store", str(store.path)]) == 0
+        assert flagged.read_bytes() == file.read_bytes()
         frame = read(file)
+        assert set(frame["mdp.layer_sizes"]) == {"1,3,3,1"}
+        assert set(frame["mdp.n_actions"]) == {2.0}
         assert frame.height == store.curves().height
         assert {"learner", "regret", "replicate"} <= set(frame.columns)
     file = tmp_path / "runs.csv"
@@ -114,7 +118,8 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
             ["compare", "uob-reps", "--set", "learner.eta_scale=[]"],
             "learner.eta_scale: the list is empty; give at least one value",
         ),
-        (["export", "x.csv"], "export: choose one of --csv and --parquet"),
+        (["export", "x.txt"], "export: x.txt does not say which form; end it in .csv or"),
+        (["export", "x.csv", "--csv", "--parquet"], "export: x.csv does not say which form"),
     ],
 )
 def test_refusals_leave_nothing_behind(  # type: ignore[no-untyped-def]

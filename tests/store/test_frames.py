@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import polars as pl
 import pytest
 
 from advmdp.evaluation.schema import IDENTITY, Level, columns
-from advmdp.store.frames import polars_schema, with_identity
+from advmdp.store.frames import polars_schema, with_identity, with_parameters
 
 N_POINTS = 5
 
@@ -21,6 +23,26 @@ def frames(n_curves: int, n_runs: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         schema=polars_schema(columns(Level.RUN)),
     )
     return curves, runs
+
+
+def test_every_parameter_has_a_column() -> None:
+    """Numbers where all are, lists with commas, null at the default; others are left out."""
+    specs = [
+        {"learner": {"name": "a", "eta": 2, "on": True}, "mdp": {"sizes": [1, 2]}},
+        {"learner": {"name": "b", "eta": 0.5}, "losses": {"p": 3, "q": {"deep": 1}}},
+        {"learner": "strange", "losses": {"p": "text"}},
+    ]
+    names = ["r0", "r1", "r2"]
+    runs = pl.DataFrame({"run": names, "spec": [json.dumps(spec) for spec in specs]})
+    frame = with_parameters(pl.DataFrame({"run": ["r2", "r0", "r1", "r0"]}), runs)
+    assert frame.to_dict(as_series=False) == {
+        "run": ["r2", "r0", "r1", "r0"],
+        "learner.eta": [None, 2.0, 0.5, 2.0],
+        "learner.name": [None, "a", "b", "a"],
+        "learner.on": [None, True, None, True],
+        "losses.p": ["text", None, "3", None],
+        "mdp.sizes": [None, "1,2", None, "1,2"],
+    }
 
 
 @pytest.mark.parametrize(("n_curves", "n_runs"), [(10, 10), (300, 300), (10, 3000)])

@@ -11,8 +11,9 @@ from rich.table import Table
 from advmdp.claims.catalogue import CLAIMS
 from advmdp.claims.playing.run_grids import workload
 from advmdp.claims.verify import Claims
+from advmdp.display.durations import duration
+from advmdp.experiments.planning import Rates, seconds_per_episode
 from advmdp.experiments.spec import RunSpec
-from advmdp.reports.durations import duration
 
 if TYPE_CHECKING:
     from advmdp.store import Store
@@ -45,7 +46,7 @@ def plan_claims(
     >>> plan_claims(["four-terms"], None, quick=True)["four-terms"].runs
     80
     """
-    rates = _seconds_per_episode(store)
+    rates = seconds_per_episode(store)
     seen: set[RunSpec] = set()
     planned = {}
     for name in names:
@@ -93,20 +94,7 @@ def plan_summary(planned: dict[str, PlannedClaim], workers: int) -> str:
     return f"{episodes:,} episodes in {runs:,} runs, about {time} on {workers} cores{rest}"
 
 
-def _seconds_per_episode(store: Store | None) -> dict[tuple[str, str], float]:
-    """Mean time of an episode by learner and MDP, over all finished runs."""
-    if store is None:
-        return {}
-    import polars as pl
-
-    runs = store.runs().filter(pl.col("status") == "finished")
-    sums = runs.group_by("learner", "mdp").agg(pl.col("seconds").sum(), pl.col("n_episodes").sum())
-    return {
-        (learner, mdp): seconds / episodes for learner, mdp, seconds, episodes in sums.iter_rows()
-    }
-
-
-def _seconds(spec: RunSpec, rates: dict[tuple[str, str], float]) -> float:
+def _seconds(spec: RunSpec, rates: Rates) -> float:
     rate = rates.get((spec.learner.label, spec.mdp.label))
     if rate is None:
         return SECONDS * spec.n_episodes + SECONDS_PER_TRIPLE * workload(spec)

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import advmdp
-from advmdp.cli import playing, reading, reporting, verifying
+from advmdp.cli import housekeeping, playing, reading, reporting, verifying
 from advmdp.cli.demo import demo
 from advmdp.cli.options import BAD_INPUT, FAILED, message_of
 from advmdp.errors import AdvMDPError
@@ -33,6 +33,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": playing.compare,
     "sweep": playing.sweep,
     "ls": reading.list_runs,
+    "rm": housekeeping.remove,
+    "merge": housekeeping.merge,
+    "gc": housekeeping.collect,
     "show": reading.show,
     "export": reading.export,
     "report": reporting.report,

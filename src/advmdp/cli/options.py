@@ -13,6 +13,7 @@ import typer
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.experiments.engines.registry import DEFAULT_ENGINE as DEFAULT_ENGINE
 from advmdp.experiments.engines.registry import engine_names
+from advmdp.experiments.own.registry import search_here
 from advmdp.plain_text import plain_text
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes; 130 is what shells expect after Ctrl-C
@@ -21,7 +22,7 @@ MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
 # The options that set a field of an error, see ``advmdp.errors``.
 SAME_NAME = (
     *("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "rewards", "set"),
-    *("output", "store", "engine", "address"),
+    *("output", "store", "engine", "address", "status"),
 )
 OPTION_OF_FIELD = {
     **{field: "--" + field.replace("_", "-") for field in SAME_NAME},
@@ -57,13 +58,26 @@ AllowCodeOption = Annotated[
     bool, typer.Option("--allow-code", help="Let the file name modules, which are imported.")
 ]
 
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what there is to play, and write nothing.")
+]
+
+# Some runs of a store.
+LearnerFilter = Annotated[str | None, typer.Option("--learner", help="Part of the label.")]
+MDPFilter = Annotated[str | None, typer.Option("--mdp", help="Part of the label.")]
+LossesFilter = Annotated[str | None, typer.Option("--losses", help="Part of the label.")]
+StatusFilter = Annotated[
+    str | None, typer.Option("--status", help="finished, running, cut or failed.")
+]
+EpisodesFilter = Annotated[int | None, typer.Option("--episodes", help="Length of the runs.")]
+
 # The world of `run` and `compare`.
-MDPOption = Annotated[str, typer.Option("--mdp", help="Family of MDPs.")]
+MDPOption = Annotated[str, typer.Option("--mdp", help="Family of MDPs, or module:Name.")]
 LayersOption = Annotated[
     str | None, typer.Option("--layers", help="States in each layer, for --mdp random.")
 ]
 ActionsOption = Annotated[int | None, typer.Option("--actions", help="Actions in every state.")]
-LossesOption = Annotated[str, typer.Option("--losses", help="Loss process.")]
+LossesOption = Annotated[str, typer.Option("--losses", help="Loss process, or module:Name.")]
 EpisodesOption = Annotated[int, typer.Option("--episodes", help="Episodes to play.")]
 HorizonsOption = Annotated[
     str, typer.Option("--episodes", help="Episodes to play; several with commas between them.")
@@ -125,6 +139,7 @@ def world_parts(
     mdp: str, layers: str | None, actions: int | None, losses: str, sets: list[str] | None
 ) -> dict[str, dict[str, Any]]:
     """The tables ``mdp``, ``losses`` and ``learner`` (parameters only) of a spec."""
+    search_for(mdp, losses)
     parts: dict[str, dict[str, Any]] = {
         "mdp": {"name": mdp},
         "losses": {"name": losses},
@@ -145,6 +160,12 @@ def world_parts(
             )
         parts[part][key] = _value(text)
     return parts
+
+
+def search_for(*names: str) -> None:
+    """Let modules of the working directory be found if one of the names is a place."""
+    if any(":" in name for name in names):
+        search_here()
 
 
 def _value(text: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ import typer
 
 from advmdp.cli import options as opt
 from advmdp.errors import InvalidInput, StorageFailure
+from advmdp.experiments.own.registry import search_here
 from advmdp.plain_text import plain_text
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ IN_A_SPEC = ("learner", "mdp", "layers", "actions", "losses", "episodes", "seed"
 
 def run(
     context: typer.Context,
-    learner: Annotated[str, typer.Argument(help="Name of a learner.")] = "uob-reps",
+    learner: Annotated[str, typer.Argument(help="Name of a learner, or module:Name.")] = "uob-reps",
     mdp: opt.MDPOption = "random",
     layers: opt.LayersOption = None,
     actions: opt.ActionsOption = None,
@@ -50,12 +53,13 @@ def run(
 
     if spec is not None:
         _reject_beside_a_file(context)
-        text = _text_of(spec)
+        text = _text_of(spec, allow_code)
         with _errors_of(spec):
             read = RunSpec.from_json if spec.suffix == ".json" else RunSpec.from_toml
             one = read(text, allow_code=allow_code)
     else:
         parts = opt.world_parts(mdp, layers, actions, losses, sets)
+        opt.search_for(learner)
         parts["learner"]["name"] = learner
         common: dict[str, Any] = {"seed": seed, "rewards": opt.rewards_of(rewards)}
         one = RunSpec(**parts, n_episodes=episodes, **common)  # type: ignore[arg-type]
@@ -64,7 +68,7 @@ def run(
 
 
 def compare(
-    learners: Annotated[list[str], typer.Argument(help="Names of learners.")],
+    learners: Annotated[list[str], typer.Argument(help="Names of learners, or module:Name.")],
     mdp: opt.MDPOption = "random",
     layers: opt.LayersOption = None,
     actions: opt.ActionsOption = None,
@@ -80,6 +84,7 @@ def compare(
     address: opt.AddressOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,
     save_episodes: opt.SaveEpisodesOption = None,
+    dry_run: opt.DryRunOption = False,
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
 ) -> None:
@@ -87,9 +92,13 @@ def compare(
     from advmdp.experiments.sweep import SweepSpec
 
     parts: dict[str, Any] = opt.world_parts(mdp, layers, actions, losses, sets)
+    opt.search_for(*learners)
     parts["learner"] = [{"name": learners, **parts["learner"]}]
     parts |= {"seed": seed, "replicates": replicates, "rewards": opt.rewards_of(rewards)}
     sweep_spec = SweepSpec(**parts, n_episodes=opt.horizons_of(episodes))
+    if dry_run:
+        _print_plan(sweep_spec.runs(), store, workers, as_json)
+        return
     make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
     _play(sweep_spec.runs(), store, make, quiet, as_json)
 
@@ -103,17 +112,35 @@ def sweep(
     address: opt.AddressOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,
     save_episodes: opt.SaveEpisodesOption = None,
+    dry_run: opt.DryRunOption = False,
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
 ) -> None:
     """Play all runs of a sweep that the store does not have yet."""
     from advmdp.experiments.sweep import SweepSpec
 
-    text = _text_of(file)
+    text = _text_of(file, allow_code)
     with _errors_of(file):
         runs = SweepSpec.from_toml(text, allow_code=allow_code).runs()
+        if dry_run:
+            _print_plan(runs, store, workers, as_json)
+            return
     make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
     _play(runs, store, make, quiet, as_json, file)
+
+
+def _print_plan(runs: list[RunSpec], store: Path, workers: int | None, as_json: bool) -> None:
+    """What there is to play; nothing is created, and no engine is started."""
+    from advmdp.cli.terminal.listing import plan_lines
+    from advmdp.experiments.planning import plan_runs
+    from advmdp.store import Store
+
+    groups = plan_runs(runs, Store(store) if store.exists() else None)
+    if as_json:
+        for group in groups:
+            typer.echo(json.dumps({"event": "planned", **group._asdict()}))
+        return
+    typer.echo("\n".join(plan_lines(groups, workers or os.cpu_count() or 1)))
 
 
 MOST_TABLES = 8  # on a terminal; the report has them all
@@ -226,8 +253,13 @@ def _errors_of(file: Path | None) -> Iterator[None]:
         raise (problem if file is None else InvalidInput(f"{file}: {problem}")) from None
 
 
-def _text_of(path: Path) -> str:
-    """The text of a spec; a pipe will do, but not what has no end."""
+def _text_of(path: Path, allow_code: bool) -> str:
+    """The text of a spec; a pipe will do, but not what has no end.
+
+    With ``allow_code`` the modules that it names may lie in the working directory.
+    """
+    if allow_code:
+        search_here()
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)

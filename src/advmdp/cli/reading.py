@@ -14,18 +14,33 @@ from advmdp.plain_text import plain_text
 
 
 def list_runs(
-    store: opt.StoreArgument = opt.DEFAULT_STORE, as_json: opt.JSONOption = False
+    store: opt.StoreArgument = opt.DEFAULT_STORE,
+    learner: opt.LearnerFilter = None,
+    mdp: opt.MDPFilter = None,
+    losses: opt.LossesFilter = None,
+    status: opt.StatusFilter = None,
+    episodes: opt.EpisodesFilter = None,
+    totals: Annotated[
+        bool, typer.Option("--totals", help="Numbers of runs, episodes and hours alone.")
+    ] = False,
+    as_json: opt.JSONOption = False,
 ) -> None:
-    """List the runs of a store."""
-    from advmdp.cli.terminal.listing import runs_lines
+    """List the runs of a store, or some of them."""
+    from advmdp.cli.terminal.listing import runs_lines, totals_lines
     from advmdp.store import Store
+    from advmdp.store.selection import Selection
+    from advmdp.store.under_way import positions
 
-    frame = Store(store).runs()
+    there = Store(store)
+    frame = Selection(learner, mdp, losses, status, episodes).of(there.runs())
+    if totals:
+        typer.echo("\n".join(totals_lines(frame)))
+        return
     if as_json:
         for row in frame.iter_rows(named=True):
             typer.echo(json.dumps(row))
         return
-    typer.echo("\n".join(runs_lines(frame)))
+    typer.echo("\n".join(runs_lines(frame, positions(there, frame))))
 
 
 def show(
@@ -50,24 +65,33 @@ def show(
 
 
 def export(
-    output: Annotated[Path, typer.Argument(help="Where the file goes.")],
+    output: Annotated[Path, typer.Argument(help="Where the file goes: .csv or .parquet.")],
     store: opt.StoreOption = opt.DEFAULT_STORE,
-    csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values.")] = False,
-    parquet: Annotated[bool, typer.Option("--parquet", help="Parquet.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="CSV, whatever the name ends in.")] = False,
+    parquet: Annotated[bool, typer.Option("--parquet", help="Parquet, likewise.")] = False,
     runs: Annotated[
         bool, typer.Option("--runs", help="One row per run, instead of one per checkpoint.")
     ] = False,
 ) -> None:
-    """Write the curves of all finished runs (or a row per run) into one file."""
+    """Write the curves of all finished runs (or a row per run) into one file.
+
+    Beside the figures there is a column for every parameter of the specs.
+    """
     from advmdp.atomic_files import write_atomically
     from advmdp.store import Store
-    from advmdp.store.frames import as_bytes, with_identity
+    from advmdp.store.frames import as_bytes, with_identity, with_parameters
 
+    if not csv and not parquet:
+        csv, parquet = output.suffix == ".csv", output.suffix == ".parquet"
     if csv == parquet:
-        raise InvalidInput("export: choose one of --csv and --parquet")
+        raise InvalidInput(
+            f"export: {output.name} does not say which form; end it in .csv or .parquet, or give "
+            "one of --csv and --parquet"
+        )
     if not output.parent.is_dir():
         raise StorageFailure(f"export: there is no folder {output.parent}; create it first")
     there = Store(store)
-    frame = there.runs() if runs else with_identity(there.curves(), there.runs())
+    listed = there.runs()
+    frame = with_parameters(listed if runs else with_identity(there.curves(), listed), listed)
     write_atomically(output, [as_bytes(frame, csv=csv)])
     typer.echo(plain_text(f"{frame.height:,} rows: {output}"))

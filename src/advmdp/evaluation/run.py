@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.errors import InvalidInput
+from advmdp.display.pictures import curve_picture
+from advmdp.display.shown import Shown
+from advmdp.errors import InvalidInput, MissingExtra
 from advmdp.evaluation.account import (
     Decomposition,
     EvaluationPoint,
@@ -19,6 +22,7 @@ from advmdp.evaluation.account import (
     solver_statistics,
 )
 from advmdp.evaluation.comparator import Comparator
+from advmdp.evaluation.schema import curves_of
 from advmdp.kernels.accounting.ledger import Ledger
 from advmdp.kernels.runtime.storage import Storage, storage_of
 from advmdp.layout import Floats
@@ -31,7 +35,7 @@ from advmdp.learners.base import (
     horizon_of,
     offers,
 )
-from advmdp.number_checks import whole_array
+from advmdp.number_checks import shown, whole_array
 from advmdp.world.mdp import LayeredMDP
 
 Snapshot = dict[str, NDArray[Any]]
@@ -52,8 +56,8 @@ def with_current_names(snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:
     return {FORMER_NAMES.get(name, name): array for name, array in snapshot.items()}
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False)
+class Run(Shown):
     """Curves over checkpoints: entry i of every array belongs to ``episodes[i]``."""
 
     episodes: NDArray[np.int64]
@@ -84,6 +88,45 @@ class Run:
     """Whether the run stayed in compiled code."""
     regret_bound: Floats | None = None
     """What the regret cannot exceed by the learner's own certificate, where it has one."""
+    recorded: Any = None
+    """What ``play(record=...)`` recorded (``evaluation.observations.Recorded``), or None."""
+
+    def to_frame(self, library: str = "polars") -> Any:
+        """The curves as a frame, one row per checkpoint; ``library="pandas"`` for one of pandas."""
+        kept = {name: values for name, values in curves_of(self).items() if values is not None}
+        try:
+            return import_module(checked_library(library)).DataFrame(kept)
+        except ModuleNotFoundError:
+            raise MissingExtra(f"{library} is not installed; install it", field="library") from None
+
+    def plot(self, ax: Any = None, label: str = "regret") -> Any:
+        """Draw the regret over episodes into Matplotlib axes, which are returned.
+
+        ``advmdp.reports.figures.regret_plot`` draws several runs with all that a figure needs.
+        """
+        from advmdp.evaluation.regret_curve import draw_regret_curve
+
+        return draw_regret_curve(self, ax, label)
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "episodes": f"{self.episodes[-1]:,}",
+            "regret": f"{self.regret[-1]:,.1f}",
+            "expected_loss": f"{self.expected_loss[-1]:,.1f}",
+            "best_loss": f"{self.best_loss[-1]:,.1f}",
+            "seconds": f"{self.seconds:.3g}",
+            "compiled": self.compiled,
+        }
+
+    def _picture(self) -> str:
+        return curve_picture(self.episodes.tolist(), self.regret.tolist(), "regret over episodes")
+
+
+def checked_library(library: Any) -> str:
+    """The name of a library that has frames."""
+    if library not in ("polars", "pandas"):
+        raise InvalidInput(f"{shown(library)} is neither 'polars' nor 'pandas'", field="library")
+    return str(library)
 
 
 def log_spaced(n_episodes: int, per_decade: int = 12) -> NDArray[np.int64]:
@@ -126,6 +169,10 @@ class Recorder:
     def n_points(self) -> int:
         """Checkpoints recorded so far."""
         return len(self._points)
+
+    def is_checkpoint(self, episodes: int) -> bool:
+        """Whether the account was just taken after so many episodes."""
+        return bool(self._episodes) and self._episodes[-1] == episodes
 
     def evaluate(self) -> EvaluationPoint:
         """The account now (nothing is recorded)."""

@@ -208,6 +208,11 @@ def value_of(run: Run, column: Column) -> Any:
     return value
 
 
+def curves_of(run: Run) -> dict[str, Any]:
+    """The curves of a run by column, in the order of the schema; None where it has none."""
+    return {c.name: value_of(run, c) for c in columns(Level.POINT) if c.source is not None}
+
+
 def final_value_of(run: Run, column: Column) -> Any:
     """The value for the run as a whole: the last one of a curve."""
     value = value_of(run, column)

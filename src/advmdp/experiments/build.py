@@ -13,17 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.errors import InvalidInput
+from advmdp.argument_checks import instance
+from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.evaluation.run import checked_checkpoints, log_spaced
-from advmdp.experiments.catalogue import BY_CONTEXT, LEARNERS, LOSSES, MDPS
+from advmdp.experiments.catalogue import BY_CONTEXT, Factory
 from advmdp.experiments.loss_recipes import Draw
 from advmdp.experiments.spec import RunSpec
 from advmdp.learners.adaptive.per_context import PerContext
-from advmdp.learners.base import TakesContexts, offers
-from advmdp.learners.catalogue import LEARNERS as LEARNER_ENTRIES
-from advmdp.learners.presets import PRACTICAL
+from advmdp.learners.base import TakesContexts, checked_learner, offers
 from advmdp.seeds import generator
-from advmdp.world.loss_streams import LossProcess
+from advmdp.world.loss_streams import LossProcess, checked_process
 from advmdp.world.mdp import LayeredMDP
 
 
@@ -72,50 +71,66 @@ def contexts_of(spec: RunSpec, learner: Any) -> NDArray[np.int64] | None:
 
 
 def _mdp(spec: RunSpec, seed: np.random.SeedSequence) -> LayeredMDP:
-    factory, given = MDPS[spec.mdp.name], spec.mdp.parameters
+    factory, given = spec.mdp.factory, spec.mdp.parameters
     if "seed" in factory.parameters:
         given.setdefault("seed", seed)  # type: ignore[arg-type]
     if "rewards" in factory.parameters and spec.rewards is not None:
         given["rewards"] = spec.rewards.range  # type: ignore[assignment]
-    mdp: LayeredMDP = _constructed("mdp", factory.make, **given)
-    return mdp
+    return instance(_made("mdp", factory, **given), LayeredMDP, "mdp")
 
 
 def _losses(spec: RunSpec, mdp: LayeredMDP, seed: np.random.SeedSequence) -> LossProcess:
-    given = spec.losses.parameters
-    rng = _constructed("losses", generator, given.pop("seed", seed))
+    factory, given = spec.losses.factory, spec.losses.parameters
+    own_seed = given.pop("seed", seed)
+    rng = _constructed("losses", generator, own_seed)
     draw = Draw(mdp, rng, spec.n_episodes)
-    process: LossProcess = _constructed("losses", LOSSES[spec.losses.name].make, draw, **given)
-    return process
+    if factory.source is None:
+        process = _made("losses", factory, draw, **given)
+    else:
+        parts = {"draw": draw, "mdp": mdp, "layout": mdp.layout, "rng": rng, "seed": own_seed}
+        parts["n_episodes"] = spec.n_episodes
+        supplied = {name: part for name, part in parts.items() if name in factory.parameters}
+        process = _made("losses", factory, **supplied, **given)
+    found: LossProcess = checked_process(process)
+    return found
 
 
 def _learner(spec: RunSpec, mdp: LayeredMDP, seed: np.random.SeedSequence) -> Any:
-    name, given = spec.learner.name, spec.learner.parameters
-    entry, factory = LEARNER_ENTRIES[name], LEARNERS[name]
-    preset = given.pop("preset", "theory")
+    factory, given = spec.learner.factory, spec.learner.parameters
+    preset = given.pop("preset", "theory") if "preset" in factory.extra else "theory"
     if preset not in ("theory", "practical"):
         raise InvalidInput(
             f"{preset!r} is neither 'theory' nor 'practical'", field="learner.preset"
         )
     if preset == "practical":
-        given = {**PRACTICAL[name], **given}
-    if entry.has_horizon:
-        given["n_episodes"] = spec.n_episodes
-    if entry.knows_transition:
-        given["transitions"] = mdp.flat  # type: ignore[assignment]
+        given = {**factory.presets, **given}
     if "seed" in factory.parameters:
         given.setdefault("seed", seed)  # type: ignore[arg-type]
+    parts = {"layout": mdp.layout, "n_episodes": spec.n_episodes, "transitions": mdp.flat}
+    supplied = {name: part for name, part in parts.items() if name in factory.parameters}
     n_contexts = len(set(spec.contexts or (0,)))
-    if given.pop(BY_CONTEXT, False):
+    if BY_CONTEXT in factory.extra and given.pop(BY_CONTEXT, False):
         if spec.contexts is None:
             raise InvalidInput(
                 "the run has no contexts; add contexts = [...]", field=f"learner.{BY_CONTEXT}"
             )
         given |= {"n_contexts": n_contexts}
-        return _constructed("learner", PerContext, factory.make, mdp.layout, **given)
+        return _constructed("learner", PerContext, factory.make, **supplied, **given)
     if "n_contexts" in factory.parameters:
         given.setdefault("n_contexts", n_contexts)
-    return _constructed("learner", factory.make, mdp.layout, **given)
+    return checked_learner(_made("learner", factory, **supplied, **given))
+
+
+def _made(component: str, factory: Factory, *given: Any, **named: Any) -> Any:
+    """Let a factory make its component; what goes wrong in foreign code is told in one line."""
+    try:
+        return _constructed(component, factory.make, *given, **named)
+    except AdvMDPError:
+        raise
+    except Exception as problem:
+        if factory.source is None:
+            raise
+        raise InvalidInput(f"{type(problem).__name__}: {problem}", field=component) from problem
 
 
 def _constructed(component: str, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -127,4 +142,4 @@ def _constructed(component: str, make: Callable[..., Any], *given: Any, **named:
     except TypeError as problem:
         raise InvalidInput(
             f"{problem}; check the types of its parameters", field=component
-        ) from None
+        ) from problem

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from functools import cached_property
 from typing import Annotated, Any, Self
@@ -28,7 +29,6 @@ import tomli_w
 from pydantic import Field, ValidationInfo, field_validator
 
 from advmdp.errors import InvalidInput
-from advmdp.experiments.catalogue import MDPS
 from advmdp.experiments.specs.components import LearnerSpec, LossesSpec, MDPSpec
 from advmdp.experiments.specs.rewards import RewardsSpec
 from advmdp.experiments.specs.validation import (
@@ -44,13 +44,15 @@ from advmdp.store.identity import Identity
 # Part of the hash: incremented where the same spec would give other numbers.  The second is for
 # specs whose MDP declares its successors: learners with an unknown transition start elsewhere.
 SPEC_VERSION, DECLARED_VERSION = 1, 2
+NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]")
 
 
 class RunSpec(FrozenModel):
     """Everything that determines the numbers of a run, and the units they are reported in."""
 
     learner: LearnerSpec
-    """A name of the catalogue, or a table with a ``name`` and parameters; so are the next two."""
+    """A name, or a table with a ``name`` and parameters; so are the next two.  The names are those
+    of the catalogue, of ``advmdp.register``, or places of your own parts: ``module:Name``."""
     mdp: MDPSpec
     losses: LossesSpec
     n_episodes: Annotated[int, Field(ge=1, lt=MAX_EPISODES, strict=True)]
@@ -76,7 +78,7 @@ class RunSpec(FrozenModel):
         cls, rewards: RewardsSpec | None, spec: ValidationInfo
     ) -> RewardsSpec | None:
         mdp = spec.data.get("mdp")
-        known = None if mdp is None else MDPS[mdp.name].rewards
+        known = None if mdp is None else mdp.factory.rewards
         if rewards is not None or mdp is None or known is None:
             return rewards
         try:
@@ -119,7 +121,8 @@ class RunSpec(FrozenModel):
     def from_json(cls, text: str, *, allow_code: bool = False) -> Self:
         """Read what ``to_json`` wrote.
 
-        With ``allow_code`` the id of a Gymnasium environment may name a module, which is imported.
+        With ``allow_code`` a part, or the id of a Gymnasium environment, may name a module, which
+        is imported.
         """
         return cls._from_document(parse_document(text, json.loads, "JSON"), allow_code)
 
@@ -148,7 +151,9 @@ class RunSpec(FrozenModel):
     @cached_property
     def id(self) -> str:
         """A readable name, also of the run's folder; it ends with the first digits of the hash."""
-        names = "_".join((self.learner.name, self.mdp.name, self.losses.name))
+        names = "_".join(
+            NOT_IN_FILES.sub("-", part.name) for part in (self.learner, self.mdp, self.losses)
+        )
         where = f"T{self.n_episodes}_s{self.seed}r{self.replicate}"
         return f"{names}_{where}_{self.hash[:10]}"
 

@@ -8,13 +8,13 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from advmdp.argument_checks import instance, with_methods
+from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.trajectory import pick
 from advmdp.kernels.runtime.random_numbers import TRAJECTORY, uniform_pair
 from advmdp.layout import Floats
 from advmdp.seeds import seed_words
-from advmdp.world.loss_streams import LossProcess, LossStream
+from advmdp.world.loss_streams import LossProcess, LossStream, checked_process
 from advmdp.world.mdp import LayeredMDP
 
 
@@ -49,7 +49,7 @@ class AdversarialMDP(gymnasium.Env[Any, Any]):
 
     def __init__(self, mdp: LayeredMDP, losses: LossProcess) -> None:
         self.mdp = instance(mdp, LayeredMDP, "mdp")
-        self.losses = with_methods(losses, "losses", "a loss process", "begin")
+        self.losses = checked_process(losses)
         self.observation_space = spaces.Discrete(mdp.layout.n_states)
         self.action_space = spaces.Discrete(mdp.layout.n_actions)
         self._chance = np.array(mdp.flat)

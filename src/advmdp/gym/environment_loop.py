@@ -13,7 +13,7 @@ from advmdp.errors import InvalidInput
 from advmdp.gym.unrolled import Unrolled
 from advmdp.kernels.model.trajectory import pick
 from advmdp.layout import Floats
-from advmdp.learners.base import Learner, is_made_for, sees_all_losses
+from advmdp.learners.base import Learner, checked_learner, is_made_for, sees_all_losses
 from advmdp.learners.feedback import Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.seeds import seed_sequence
@@ -59,7 +59,7 @@ def play(
     """
     n_episodes = checked_horizon(n_episodes)
     with_methods(env, "env", "a Gymnasium environment", "reset", "step")
-    with_methods(learner, "learner", "a learner", "policy", "update")
+    checked_learner(learner)
     instance(game, Unrolled, "game")
     if not is_made_for(learner, game.layout):
         raise InvalidInput("play: the learner has another layout; build it on game.layout")

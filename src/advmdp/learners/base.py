@@ -7,13 +7,14 @@ protocols below: a built-in learner names them among its base classes, and the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import with_methods
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
 
@@ -225,6 +226,23 @@ def _members(protocol: type) -> frozenset[str]:
         for name in (*vars(base), *vars(base).get("__annotations__", {}))
         if not name.startswith("_")
     )
+
+
+def checked_learner(value: Any, name: str = "learner") -> Any:
+    """``value``, which must have the two methods of a learner; what is often given instead is
+    answered with the remedy.
+    """
+    return with_methods(value, name, "a learner", "policy", "update", remedy=_how_to_make_one)
+
+
+def _how_to_make_one(value: Any) -> str:
+    if isinstance(value, str):
+        return "names are for specs and commands: make one, such as am.UOBREPS(layout, n_episodes)"
+    if isinstance(value, type):
+        return f"make one: {value.__name__}(layout, ...)"
+    if isinstance(value, Sequence) and len(value) and isinstance(value[0], Learner):
+        return "these are several, one for each start: use am.play_starts, or take one of them"
+    return ""
 
 
 def sees_all_losses(learner: Any) -> bool:

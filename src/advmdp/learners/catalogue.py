@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from advmdp.errors import InvalidInput
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
 from advmdp.learners.bandit_uc_o_reps import (
     BanditUCOREPS,
@@ -48,7 +49,20 @@ class Maker:
     has_horizon: bool = True
 
 
-LEARNERS: dict[str, Maker] = {
+class Catalogue(dict[str, Maker]):
+    """The learners of the package; those of others are registered, where specs look for them.
+
+    >>> LEARNERS["mine"] = Maker(Uniform, "naive")
+    Traceback (most recent call last):
+    ...
+    advmdp.errors.InvalidInput: LEARNERS: register it, am.register("learner", 'mine', part)
+    """
+
+    def __setitem__(self, name: str, maker: Maker) -> None:
+        raise InvalidInput(f'register it, am.register("learner", {name!r}, part)', field="LEARNERS")
+
+
+BUILT_IN: dict[str, Maker] = {
     "uob-reps": Maker(UOBREPS, "unknown P, bandit, adversarial"),
     "uob-reps-l1": Maker(UOBREPSL1, "unknown P, bandit, adversarial"),
     "uob-reps-l1-printed": Maker(UOBREPSL1Printed, "unknown P, bandit, adversarial"),
@@ -112,3 +126,5 @@ LEARNERS: dict[str, Maker] = {
     ),
     "uniform": Maker(Uniform, "naive", has_horizon=False),
 }
+
+LEARNERS = Catalogue(BUILT_IN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -61,9 +62,12 @@ def check_trajectory(layout: Layout, trajectory: Trajectory) -> FlatEpisode:
         raise InvalidInput(f"trajectory: {layout.n_layers} losses needed, got shape {losses.shape}")
     for k, loss in enumerate(losses.tolist()):
         if not 0.0 <= loss <= 1.0:
-            raise InvalidInput(
-                f"trajectory: loss {loss} at step {k} is outside [0, 1]; rescale the losses"
+            wrong = (
+                "is outside [0, 1]; rescale the losses"
+                if math.isfinite(loss)
+                else "is not finite; find out where it comes from, or abandon the episode"
             )
+            raise InvalidInput(f"trajectory: loss {loss} at step {k} {wrong}")
     return FlatEpisode(*_check_path(layout, trajectory), np.ascontiguousarray(losses))
 
 

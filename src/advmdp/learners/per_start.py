@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import overload
+from typing import Any, overload
 
 from advmdp.argument_checks import function, instance
+from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.learners.interface import begin_update, solve_pending, undo_update
 from advmdp.kernels.model.measure import Measure
@@ -15,12 +16,13 @@ from advmdp.kernels.steps.interface import forget_bounds, forget_everything
 from advmdp.layout import Floats, Layout
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.number_checks import shown
 from advmdp.one_thread import OneThread
 from advmdp.start_view import StartView, start_views
 from advmdp.steps.workspace import copy_of, no_visits
 
 
-class PerStart(Sequence[MirrorDescent]):
+class PerStart(Shown, Sequence[MirrorDescent]):
     """A mirror-descent learner for every start state; they share their visit counts.
 
     The paper remarks (Section 2) that its results carry over to a first layer with several states
@@ -88,6 +90,9 @@ class PerStart(Sequence[MirrorDescent]):
 
     def __len__(self) -> int:
         return len(self._learners)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"starts": len(self), "learner": shown(self[0])}
 
     @overload
     def __getitem__(self, start: int) -> MirrorDescent: ...

@@ -16,18 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.archive import JSON, write_archive
+from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.known_rows import known_row_tables
 from advmdp.layout import Layout
 from advmdp.layout_io import declared_successors, shared_row_tables
+from advmdp.learners.base import CountsEpisodes, offers
+from advmdp.number_checks import shown
 
 Saved = dict[str, NDArray[Any]]
 
 KIND = "learner"
+TABLES = ("layout", "transitions")
 VERSION = 2  # of what is described above; how it is written is the archive's affair
 
 
-class Saveable:
+class Saveable(Shown):
     """Remembers the arguments it is made with, and can be saved.
 
     Every built-in learner derives from it, and so can a learner of your own that has a layout,
@@ -49,6 +53,15 @@ class Saveable:
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state()`` returned, on a learner made with the same parameters."""
         raise NotImplementedError
+
+    def _facts(self) -> dict[str, Any]:
+        """What it was made with, except for tables, and how much it has played."""
+        given = _arguments(self)
+        layout = f"{','.join(map(str, self.layout.layer_sizes))} x{self.layout.n_actions}"
+        plain = {name: _brief(value) for name, value in given.items() if name not in TABLES}
+        learner: Any = self
+        played = {"played": learner.episodes} if offers(learner, CountsEpisodes) else {}
+        return {"layout": layout, **plain, **played}
 
     def save(self, path: str | Path) -> None:
         """Keep the learner in a file; ``advmdp.load(path)`` continues with the same bits.
@@ -113,6 +126,11 @@ def _snapshot(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _snapshot(each) for name, each in value.items()}
     return value
+
+
+def _brief(value: Any) -> str:
+    """An argument as it is shown: a class by its name, other things on one short line."""
+    return value.__name__ if isinstance(value, type) else shown(value)
 
 
 def _plain(name: str, value: Any) -> JSON:

@@ -31,10 +31,14 @@ def checked_layout(layout: Any) -> Layout:
 def refuse_too_many_episodes(learner: Any, n_episodes: int, where: str = "play") -> None:
     """So many episodes more must be within the horizon of a learner that has one."""
     planned = horizon_of(learner)
-    if planned is not None and learner.episodes + n_episodes > planned:
-        raise InvalidInput(
-            f"{where}: {n_episodes} episodes, but the learner was made for n_episodes={planned}"
-        )
+    if planned is None or learner.episodes + n_episodes <= planned:
+        return
+    played = learner.episodes
+    behind = f", and {played} of {planned} are already played" if played else ""
+    raise InvalidInput(
+        f"{where}: {n_episodes} episodes, but the learner was made for n_episodes={planned}"
+        f"{behind}; play {planned - played} or fewer, or make a learner for more"
+    )
 
 
 def checked_delta(delta: float) -> float:

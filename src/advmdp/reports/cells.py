@@ -8,6 +8,7 @@ losses, or the rewards that they stand for.
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -186,6 +187,27 @@ def select_cell(
     names = "; ".join(cell.name for cell in shown[:6]) + ("; ..." if len(shown) > 6 else "")
     if found:
         raise InvalidInput(
-            f"cell: {len(found)} fit, choose by MDP, losses, number of episodes or units: {names}"
+            f"cell: {len(found)} fit, choose by MDP, losses, number of episodes or units: {names}; "
+            f"for the first, {_flags_for(found[0], found)}"
         )
     raise InvalidInput(f"cell: none fits, there are: {names}")
+
+
+def _flags_for(cell: Cell, cells: Sequence[Cell]) -> str:
+    """The options that choose a cell among others, as the command line takes them."""
+    chosen, others = _options_of(cell), [_options_of(one) for one in cells]
+    differing = [
+        f"{flag} {shlex.quote(label)}"
+        for flag, label in chosen.items()
+        if any(one[flag] != label for one in others)
+    ]
+    return " ".join(differing)
+
+
+def _options_of(cell: Cell) -> dict[str, str]:
+    return {
+        "--mdp": cell.mdp,
+        "--losses": cell.losses,
+        "--episodes": str(cell.n_episodes),
+        "--units": cell.units.name,
+    }

@@ -11,10 +11,9 @@ import polars as pl
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards, reward_steps
 from advmdp.evaluation.run import Run
-from advmdp.evaluation.schema import FINISHED, final_value_of
+from advmdp.evaluation.schema import FINISHED, curves_of, final_value_of
 from advmdp.reports.results import Results, run_columns
 from advmdp.store.frames import curve_frame, polars_schema
-from advmdp.store.outcome import curves_of
 
 
 @dataclass(frozen=True)

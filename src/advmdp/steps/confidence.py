@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.argument_checks import instance
+from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
 from advmdp.kernels.sets.ball import BallRows
@@ -25,7 +26,7 @@ from advmdp.steps.workspace import copy_of, free_balls, free_boxes, with_known_r
 SUM_TOLERANCE = 1e-9
 
 
-class ConfidenceSet:
+class ConfidenceSet(Shown):
     """What projections and upper occupancy bounds are taken over.
 
     ``rows`` is the set's record of arrays, as the kernels take it.
@@ -39,6 +40,18 @@ class ConfidenceSet:
         super().__init_subclass__(**rest)
         if rows is not None:
             ConfidenceSet._class_of[rows] = cls
+
+    def _facts(self) -> dict[str, Any]:
+        sizes = ",".join(map(str, self.layout.layer_sizes))
+        least = float(self.rows.least_occupancy)
+        status = self.rows.status[self.layout.row_sizes() > 1]  # one successor leaves no choice
+        kinds = {"free": FREE, "bounded": BOUND, "known": KNOWN}
+        counts = {name: int((status == kind).sum()) for name, kind in kinds.items()}
+        return {
+            "layout": f"{sizes} x{self.layout.n_actions}",
+            "rows": " ".join(f"{n} {name}" for name, n in counts.items() if n),
+            **({"least_occupancy": f"{least:g}"} if least else {}),
+        }
 
     @classmethod
     def _made(cls, layout: Layout, rows: Any) -> Self:

@@ -6,6 +6,7 @@ The columns, their order and their types are those of ``evaluation.schema``.
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,41 @@ def with_identity(curves: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
     """
     joined = curves.join(runs.select(IDENTITY), on="run", how="inner", maintain_order="left")
     return joined.select(*IDENTITY, *(name for name in curves.columns if name not in IDENTITY))
+
+
+def with_parameters(frame: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+    """The frame with a column for every parameter of a spec, such as ``learner.eta_scale``.
+
+    A parameter that a run leaves at its default is null; a list is written with commas.
+    """
+    parameters = {run: _parameters(spec) for run, spec in runs.select("run", "spec").iter_rows()}
+    names = sorted({name for given in parameters.values() for name in given})
+    columns = {name: [given.get(name) for given in parameters.values()] for name in names}
+    series = [pl.Series("run", list(parameters), pl.String())]
+    series += [pl.Series(name, *_as_one_type(values)) for name, values in columns.items()]
+    return frame.join(pl.DataFrame(series), on="run", how="left", maintain_order="left")
+
+
+def _parameters(spec: str) -> dict[str, Any]:
+    """The parameters of a spec's parts; manifests may come from anywhere, and other things too."""
+    parts = json.loads(spec)
+    return {
+        f"{part}.{key}": ",".join(map(str, value)) if isinstance(value, list) else value
+        for part in ("learner", "mdp", "losses")
+        if isinstance(parts.get(part), dict)
+        for key, value in parts[part].items()
+        if isinstance(value, bool | int | float | str | list)
+    }
+
+
+def _as_one_type(values: list[Any]) -> tuple[list[Any], pl.DataType]:
+    """Numbers where all are, else text."""
+    given = [value for value in values if value is not None]
+    if all(type(value) is bool for value in given):
+        return values, pl.Boolean()
+    if all(type(value) in (int, float) for value in given):
+        return [None if value is None else float(value) for value in values], pl.Float64()
+    return [None if value is None else str(value) for value in values], pl.String()
 
 
 def as_bytes(frame: pl.DataFrame, *, csv: bool) -> bytes:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import platform
+import sys
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -21,6 +22,7 @@ from advmdp.errors import DamagedFile
 from advmdp.plain_files import read_plain
 from advmdp.store.identity import Identity
 from advmdp.store.run_row import check_manifest
+from advmdp.store.source_stamp import source_stamp
 
 NAME = "manifest.json"
 
@@ -37,11 +39,10 @@ def now() -> str:
 @cache
 def environment() -> dict[str, dict[str, Any]]:
     """Versions and machine, for documentation; no figure depends on the machine."""
-    from advmdp import __version__
-
     return {
         "versions": {
-            "advmdp": __version__,
+            "advmdp": sys.modules["advmdp"].__version__,  # which imports rooms above this one
+            "sources": source_stamp(),
             "python": platform.python_version(),
             **{package: version(package) for package in ("numpy", "numba", "polars")},
         },

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from advmdp.evaluation.rewards import Rewards, reward_steps
 from advmdp.evaluation.run import Run
-from advmdp.evaluation.schema import KEYS, SOLVER, STEPS, Level, columns, final_value_of, value_of
+from advmdp.evaluation.schema import KEYS, SOLVER, STEPS, Level, columns, curves_of, final_value_of
 
 Curves = dict[str, NDArray[Any] | None]
 """Arrays over evaluation points by column; None for quantities that the learner does not have."""
@@ -52,12 +52,3 @@ def outcome_of(run: Run, rewards: RewardRange | None = None, steps: int | None =
             **{name: float(curve[-1]) for name, curve in curves.items()},
         }
     return Outcome(curves_of(run), figures)
-
-
-def curves_of(run: Run) -> Curves:
-    """The curves of a run, in the columns and the order of the schema."""
-    return {
-        column.name: value_of(run, column)
-        for column in columns(Level.POINT)
-        if column.source is not None
-    }

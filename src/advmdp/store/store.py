@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from advmdp.atomic_files import sync_folder, write_atomically
+from advmdp.display.shown import Shown
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
 from advmdp.evaluation.schema import CUT, FAILED, FINISHED, RUNNING
 from advmdp.plain_files import read_plain
@@ -50,7 +51,7 @@ CURVES = "curves.parquet"
 log = logging.getLogger(__name__)
 
 
-class Store:
+class Store(Shown):
     """The runs in a folder.
 
     >>> import tempfile
@@ -63,6 +64,18 @@ class Store:
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path = Path(path)
         open_folder(self.path, create)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+    def _facts(self) -> dict[str, Any]:
+        """Numbers of folders, which are counted at once however large the store is."""
+        places = ((self.path / name) for name in SUBFOLDERS)
+        finished, others = (
+            sum(not name.startswith(".") for name in os.listdir(place)) if place.is_dir() else 0
+            for place in places
+        )
+        return {"path": self.path, "finished runs": finished, "under way, cut or failed": others}
 
     # ------------------------------------------------------------------ writing
 

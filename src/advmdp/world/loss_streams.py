@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.argument_checks import is_sequence, with_methods
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import LossProgram, fill_losses, observe_path
 from advmdp.layout import Floats, Layout
@@ -55,6 +56,25 @@ class LossProcess(Protocol):
 
     def begin(self, layout: Layout, seed: int | np.random.SeedSequence) -> LossStream:
         """Check every table against the layout and return a new stream."""
+
+
+def checked_process(value: Any, name: str = "losses") -> Any:
+    """``value``, which must be a loss process; what is often given instead is answered with the
+    remedy.
+    """
+    return with_methods(value, name, "a loss process", "begin", remedy=_how_to_wrap)
+
+
+def _how_to_wrap(value: Any) -> str:
+    if isinstance(value, str):
+        return "names are for specs and commands: take one of am.losses"
+    if isinstance(value, type):
+        return f"make one: {value.__name__}(...)"
+    if callable(value):
+        return "wrap a function: am.losses.Custom(function)"
+    if is_sequence(value):
+        return "wrap tables: am.losses.Replayed(tables), or am.losses.Stochastic(means)"
+    return ""
 
 
 class ProgramStream:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from advmdp.argument_checks import instance, is_sequence
+from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
 from advmdp.layout_checks import normalised_rows
@@ -16,7 +17,7 @@ from advmdp.world.checks import unit_pairs
 ROW_SUM_TOLERANCE = 1e-9
 
 
-class LayeredMDP:
+class LayeredMDP(Shown):
     """A layout together with its transition ``P(x' | x, a)``.
 
     Parameters
@@ -107,6 +108,13 @@ class LayeredMDP:
     def __repr__(self) -> str:
         loss = "" if self.natural_loss is None else ", with a natural loss"
         return f"LayeredMDP({self.layout!r}{loss})"
+
+    def _facts(self) -> dict[str, Any]:
+        has = "none" if self.natural_loss is None else "yes"
+        return {**self.layout._facts(), "steps of an episode": self.n_steps, "natural loss": has}
+
+    def _picture(self) -> str:
+        return self.layout._picture()
 
 
 def _as_numbers(marks: Any) -> Any:

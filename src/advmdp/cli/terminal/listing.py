@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -12,15 +12,24 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from advmdp.evaluation.schema import Level, reward_columns
+from advmdp.display.durations import duration
+from advmdp.evaluation.schema import RUNNING, Level, reward_columns
+from advmdp.experiments.planning import PlannedGroup
 from advmdp.plain_text import plain_text
 from advmdp.reports.units import Units
+from advmdp.store.under_way import Position
 
 SHOWN = 12  # points of a curve on the page of a run
 
 
-def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
-    """A line per run, aligned: plain text, since a store may hold many thousands."""
+def runs_lines(
+    frame: pl.DataFrame, positions: Mapping[str, Position] | None = None
+) -> Iterator[str]:
+    """A line per run, aligned: plain text, since a store may hold many thousands.
+
+    ``positions`` are those of unfinished runs, by their ids.
+    """
+    reached = positions or {}
     in_units = frame["reward_unit"].is_not_null().any()  # losses need no unit
     cells = [("run", "status", "regret", "in", "episodes/s", "learner's parameters")]
     for row in frame.iter_rows(named=True):
@@ -28,7 +37,7 @@ def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
         cells.append(
             (
                 row["run"],
-                row["status"],
+                _status(row["status"], reached.get(row["run"])),
                 _number(row["reward_regret" if in_rewards else "regret"]),
                 row["reward_unit"] or "losses",
                 _number(row["episodes_per_second"]),
@@ -46,6 +55,46 @@ def runs_lines(frame: pl.DataFrame) -> Iterator[str]:
         yield line.rstrip()
     counts = frame["status"].value_counts().sort("status").iter_rows()
     yield ", ".join(f"{n:,} {status}" for status, n in counts) or "no runs"
+
+
+def _status(status: str, position: Position | None) -> str:
+    """The status, how far an unfinished run is, and how long one that is played will take."""
+    if position is None:
+        return status
+    left = f", {duration(position.seconds_left)} left" if status == RUNNING else ""
+    return f"{status} at {position.share:.0%}{left}"
+
+
+def totals_lines(frame: pl.DataFrame) -> Iterator[str]:
+    """A line per learner: its runs by status, the episodes played and the time they took."""
+    by_learner = frame.partition_by("learner", as_dict=True, maintain_order=True)
+    for (learner,), runs in sorted(by_learner.items()):
+        yield plain_text(f"{learner}: {_totals(runs)}")
+    yield f"all: {_totals(frame)}" if len(frame) else "no runs"
+
+
+def _totals(runs: pl.DataFrame) -> str:
+    counts = runs["status"].value_counts().sort("status").iter_rows()
+    listed = ", ".join(f"{n:,} {status}" for status, n in counts)
+    episodes, seconds = int(runs["episodes"].sum()), float(runs["seconds"].sum())
+    return f"{listed}; {episodes:,} episodes in {duration(seconds)}"
+
+
+def plan_lines(groups: Sequence[PlannedGroup], workers: int) -> Iterator[str]:
+    """A line per group of a plan, and the sums."""
+    for group in groups:
+        where = f"{group.learner} | {group.mdp} | {group.losses} | T = {group.n_episodes:,}"
+        yield plain_text(f"{group.left:,} of {group.runs:,} to play: {where}")
+    left, runs = sum(g.left for g in groups), sum(g.runs for g in groups)
+    episodes = sum(g.left * g.n_episodes for g in groups)
+    yield f"{left:,} of {runs:,} runs to play, {episodes:,} episodes"
+    known = [g for g in groups if g.left and g.seconds is not None]
+    unknown = sum(g.left for g in groups if g.seconds is None)
+    if known:
+        seconds = sum(g.seconds or 0.0 for g in known) / workers
+        rest = f"; {unknown:,} runs without one" if unknown else ""
+        cores = f"{workers} core{'s' if workers > 1 else ''}"
+        yield f"about {duration(seconds)} on {cores}, by the rates of this store{rest}"
 
 
 def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[RenderableType]:

@@ -11,8 +11,8 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bars
 
 from advmdp.cli.terminal.screen import is_live
+from advmdp.display.durations import duration
 from advmdp.play import Progress
-from advmdp.reports.durations import duration
 
 Report = Callable[[Progress], None]
 Followers = Callable[[str], Report | None]

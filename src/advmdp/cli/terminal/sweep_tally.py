@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from advmdp.display.durations import duration
 from advmdp.experiments.engines.results import CompletedRun, RunProgress
 from advmdp.experiments.spec import RunSpec
-from advmdp.reports.durations import duration
 
 
 class SweepTally:

@@ -15,6 +15,7 @@ from advmdp.errors import AdvMDPError
 from advmdp.experiments.engines import worker_process
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, Engine, EngineOptions
 from advmdp.experiments.engines.results import CompletedRun, OnProgress, RunResult, result_of
+from advmdp.experiments.own.registry import own_parts
 from advmdp.experiments.spec import RunSpec
 
 POLL_SECONDS = 0.1
@@ -51,7 +52,7 @@ class LocalEngine(Engine):
             self.workers,
             mp_context=self._context,
             initializer=worker_process.initialise,
-            initargs=(self.store, self._stop, self._progress),
+            initargs=(self.store, self._stop, self._progress, own_parts()),
         )
         # A worker that dies at once breaks the pool: ``check`` and ``poll`` find out.
         with worker_process.worker_environment(), suppress(BrokenProcessPool):

@@ -31,6 +31,7 @@ from advmdp.experiments.engines.results import (
     result_of_error,
 )
 from advmdp.experiments.engines.single_run import play_run
+from advmdp.experiments.own.registry import OwnParts, adopt, own_parts
 from advmdp.experiments.spec import RunSpec
 from advmdp.store.checkpoints import Checkpoints
 from advmdp.store.log import attach_log, detach_log
@@ -67,7 +68,8 @@ class RayEngine(Engine):
 
     def submit(self, spec: RunSpec) -> None:
         schedule = self.options.schedule
-        task = self._task.remote(spec.to_json(), str(self.store), schedule, self._board)
+        own = own_parts()
+        task = self._task.remote(spec.to_json(), str(self.store), schedule, self._board, own)
         self._runs[task] = spec
 
     def poll(self, on_progress: OnProgress) -> list[RunResult]:
@@ -142,9 +144,12 @@ class _Board:
         self._stopping = True
 
 
-def _task(spec_json: str, store: str, schedule: CheckpointSchedule, board: Any) -> CompletedRun:
+def _task(
+    spec_json: str, store: str, schedule: CheckpointSchedule, board: Any, own: OwnParts
+) -> CompletedRun:
     """Play one run on a worker of the cluster."""
     ray = _ray()
+    adopt(own)
     spec = RunSpec.from_json(spec_json, allow_code=True)
     stop = False
 

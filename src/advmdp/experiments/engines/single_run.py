@@ -15,7 +15,7 @@ from advmdp.experiments.build import build, contexts_of
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, CheckpointSchedule
 from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunStopped
 from advmdp.experiments.spec import RunSpec
-from advmdp.play import Progress, play
+from advmdp.play import NotResumable, Progress, play
 from advmdp.store.checkpoints import Checkpoint, Checkpoints
 from advmdp.store.outcome import outcome_of
 
@@ -78,7 +78,10 @@ def _play_from(
 
 
 class _CheckpointWriter:
-    """Writes checkpoints when they are due, and when the run is asked to stop."""
+    """Writes checkpoints when they are due, and when the run is asked to stop.
+
+    A learner of the user's own may have no state to save: then there are none.
+    """
 
     def __init__(
         self,
@@ -92,6 +95,7 @@ class _CheckpointWriter:
         self._should_stop = should_stop
         self._written_at, self._earlier_seconds = episodes, seconds
         self._begin = self._last = time.perf_counter()
+        self._can_save = True
 
     @property
     def seconds(self) -> float:
@@ -100,11 +104,20 @@ class _CheckpointWriter:
 
     def __call__(self, episodes: int, snapshot: Callable[[], Snapshot]) -> None:
         stop = self._should_stop()
-        if stop or self._is_due(episodes):
-            self._checkpoints.write(episodes, self.seconds, snapshot())
-            self._written_at, self._last = episodes, time.perf_counter()
+        if self._can_save and (stop or self._is_due(episodes)):
+            self._save(episodes, snapshot)
         if stop:
             raise RunStopped(f"stopped after {episodes} episodes")
+
+    def _save(self, episodes: int, snapshot: Callable[[], Snapshot]) -> None:
+        try:
+            taken = snapshot()
+        except NotResumable as problem:
+            log.warning("%s; a cut run begins anew", problem)
+            self._can_save = False
+            return
+        self._checkpoints.write(episodes, self.seconds, taken)
+        self._written_at, self._last = episodes, time.perf_counter()
 
     def _is_due(self, episodes: int) -> bool:
         if time.perf_counter() - self._last >= self._schedule.seconds:

@@ -16,6 +16,7 @@ from advmdp.experiments.build import build
 from advmdp.experiments.engines.interface import CheckpointSchedule
 from advmdp.experiments.engines.results import CompletedRun, RunProgress
 from advmdp.experiments.engines.single_run import play_run
+from advmdp.experiments.own.registry import OwnParts, adopt
 from advmdp.experiments.spec import RunSpec
 from advmdp.store import Store
 from advmdp.store.log import attach_log
@@ -60,8 +61,9 @@ def _wait_for_parent() -> None:
         os._exit(1)
 
 
-def initialise(store: Path, stop: Any, progress: Any) -> None:
+def initialise(store: Path, stop: Any, progress: Any, own: OwnParts) -> None:
     """Called once in every process, before its first task."""
+    adopt(own)
     global _stop, _progress
     _stop, _progress = stop, progress
     attach_log(store)

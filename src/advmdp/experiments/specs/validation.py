@@ -48,21 +48,26 @@ def parse_document(text: str, parse: Callable[[str], Any], form: str) -> dict[st
 
 
 def refuse_code(document: dict[str, Any]) -> None:
-    """Reject a document whose MDP names a module: making that environment would import it.
+    """Reject a document that names a module, as a part or as an environment: it would be imported.
 
     Documents come from files, and those from anybody; specs that a program builds itself are not
     checked.
     """
-    given = document.get("mdp")
-    for component in given if isinstance(given, list) else [given]:
-        ids = component.get("id") if isinstance(component, dict) else None
-        for one in ids if isinstance(ids, list) else [ids]:
-            if isinstance(one, str) and ":" in one:
-                raise InvalidInput(
-                    f"{one!r} would import the module {one.partition(':')[0]!r}; if you trust it, "
-                    "allow it with --allow-code (allow_code=True in Python)",
-                    field="mdp.id",
-                )
+    for part in ("learner", "mdp", "losses"):
+        for component in _listed(document.get(part)):
+            table = component if isinstance(component, dict) else {"name": component}
+            for key in ("name", "id"):
+                for one in _listed(table.get(key)):
+                    if isinstance(one, str) and ":" in one:
+                        raise InvalidInput(
+                            f"{one!r} would import the module {one.partition(':')[0]!r}; if you "
+                            "trust it, allow it with --allow-code (allow_code=True in Python)",
+                            field=f"{part}.{key}",
+                        )
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _invalid_input(problem: ValidationError, model: type[BaseModel]) -> InvalidInput:

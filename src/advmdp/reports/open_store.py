@@ -1,0 +1,36 @@
+"""``advmdp.open_store``: the runs of a folder as frames, and a report about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from advmdp.argument_checks import file_path
+from advmdp.store import Store
+
+
+class OpenStore(Store):
+    """A store to look at: ``runs()``, ``curves()`` and ``manifest(run)`` read, ``report()`` draws.
+
+    Nothing is written into it, and no code that its specs name is imported.
+    """
+
+    def report(self, output: str | Path = "report.html", title: str | None = None) -> Path:
+        """Write one HTML page about all finished runs, which opens offline; returns its path."""
+        from advmdp.reports.from_store import results_from_store
+        from advmdp.reports.html.report_page import write_report
+
+        return write_report(results_from_store(self), file_path(output, "output"), title)
+
+
+def open_store(path: str | Path) -> OpenStore:
+    """The store in a folder, which ``advmdp run``, ``compare`` or ``sweep`` made.
+
+    >>> import tempfile
+    >>> from advmdp.store import Store
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Store(folder + "/results", create=True).path.name
+    ...     open_store(folder + "/results").runs().height
+    'results'
+    0
+    """
+    return OpenStore(file_path(path))

@@ -1,0 +1,79 @@
+"""Errors that name the remedy, for what is often given in the place of something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import advmdp as am
+from advmdp.reports.cells import cells_of, select_cell
+from advmdp.reports.from_store import results_from_store
+from advmdp.store import Store
+from tests.experiments.sweeps import play_here, runs_of, sweep_text
+
+MDP = am.families.random_mdp((1, 2, 2, 1), 2, seed=0)
+LAYOUT = MDP.layout
+LOSSES = am.losses.Stochastic(np.full(LAYOUT.n_rows, 0.5))
+
+
+def starts() -> am.PerStart:
+    return am.PerStart(LAYOUT, lambda view: am.UOBREPS(view.layout, 10))
+
+
+def play(losses: Any = LOSSES, learner: Any = None) -> Any:
+    return am.play(MDP, losses, am.Uniform(LAYOUT) if learner is None else learner, 3)
+
+
+CASES: dict[str, tuple[Callable[[], Any], str]] = {
+    "a function as losses": (
+        lambda: play(losses=lambda episode, history: None),
+        r"losses: .*; wrap a function: am\.losses\.Custom\(function\)",
+    ),
+    "tables as losses": (
+        lambda: play(losses=[np.zeros((1, 2))]),
+        r"losses: .*am\.losses\.Replayed\(tables\)",
+    ),
+    "a class as losses": (lambda: play(losses=am.losses.Stochastic), r"make one: Stochastic\("),
+    "a name as losses": (lambda: play(losses="majority"), "names are for specs and commands"),
+    "a name as learner": (
+        lambda: play(learner="uob-reps"),
+        r"learner: .*; names are for specs .* am\.UOBREPS\(layout, n_episodes\)",
+    ),
+    "a class as learner": (lambda: play(learner=am.UOBREPS), r"make one: UOBREPS\(layout"),
+    "learners of several starts": (lambda: play(learner=starts()), r"am\.play_starts"),
+    "a service of several": (lambda: am.Service(starts()), "several, one for each start"),
+    "a name in a service": (lambda: am.Service("uob-reps"), "names are for specs"),
+    "a loss that is no number": (
+        lambda: am.UOBREPS(LAYOUT, 9).update(
+            am.Trajectory([0, 0, 0, 0], [0, 0, 0], [0.0, np.nan, 0.0])
+        ),
+        "loss nan at step 1 is not finite; find out",
+    ),
+    "a loss that is too large": (
+        lambda: am.UOBREPS(LAYOUT, 9).update(
+            am.Trajectory([0, 0, 0, 0], [0, 0, 0], [0.0, 3.0, 0.0])
+        ),
+        r"loss 3\.0 at step 1 is outside \[0, 1\]; rescale",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_remedy_is_named(name: str) -> None:
+    call, message = CASES[name]
+    with pytest.raises(am.InvalidInput, match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    assert "rescale" not in str(caught.value) or name == "a loss that is too large"
+
+
+def test_several_cells_are_told_apart_by_a_flag(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    store = Store(tmp_path / "store", create=True)
+    play_here(store, runs_of(sweep_text(replicates=1).replace("[500]", "[50, 60]")))
+    cells = cells_of(results_from_store(store))
+    with pytest.raises(am.InvalidInput, match=r"cell: 2 fit.*; for the first, --episodes 50$"):
+        select_cell(cells)
+    assert select_cell(cells, n_episodes=50) is cells[0]
