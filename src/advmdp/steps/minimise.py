@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput, UncertifiedStep
-from advmdp.kernels.ftrl.minimum import minimise_costs
+from advmdp.kernels.ftrl.minimum import mass_response, minimise_costs
 from advmdp.kernels.ftrl.regulariser import ENTROPY, Regulariser
-from advmdp.kernels.ftrl.response import mass_response
 from advmdp.kernels.model.measure import join
 from advmdp.kernels.steps.interface import ITERATIONS, RESIDUAL
 from advmdp.layout import Floats, Layout
