@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -78,3 +79,32 @@ def test_the_readme_links_to_files_and_is_short() -> None:
     for target in re.findall(r"\]\(([^)#]+)", README):
         assert (ROOT / target).exists(), target
     assert len(README.splitlines()) <= 130
+
+
+def test_the_speeds_of_the_readme_are_those_that_were_measured() -> None:
+    """Easy: the theorem's widths, earliest; hard: the log term times 0.01."""
+    measured = json.loads((ROOT / "benchmarks/results.json").read_text())["sections"]["episodes"]
+    cores: dict[tuple[str, bool], float] = {}
+    for figure in measured["figures"]:
+        name = re.fullmatch(
+            r"compiled episodes, (.+), (theory|log_scale 0\.01), .+", figure["what"]
+        )
+        if name is not None:
+            cores.setdefault((name[1], name[2] != "theory"), figure["value"])
+    cards: dict[tuple[str, bool], float] = {}
+    for one in json.loads((ROOT / "benchmarks/gpu.json").read_text())["speed"]:
+        cards.setdefault((one["world"], one["log_scale"] != 1.0), one["episodes_per_second"])
+    rows = re.findall(r"^\| (\S+ x\d+) \(.*? triples\) \|(.+)\|$", README, re.MULTILINE)
+    assert len(rows) == 3
+    for world, cells in rows:
+        told = [number_in(cell) for cell in cells.split("|")]
+        keys = [(world, False), (world, True)]
+        for value, found in zip(told, [*map(cores.get, keys), *map(cards.get, keys)], strict=True):
+            assert (value is None) == (found is None), world
+            assert value is None or abs(value - found) <= 0.06 * found, (world, value, found)
+
+
+def number_in(cell: str) -> float | None:
+    """The first number of a cell: 33,700 or 132 million."""
+    found = re.match(r"\s*([\d,.]+)( million)?", cell)
+    return float(found[1].replace(",", "")) * (1e6 if found[2] else 1.0) if found else None

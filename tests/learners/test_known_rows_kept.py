@@ -41,9 +41,10 @@ WITH_SETS = [
 
 
 def test_every_learner_with_a_confidence_set_is_among_them() -> None:
-    rows = [getattr(made(name, worlds()["dense"])._state, "rows", None) for name in COMPILED]
+    names = [name for name in COMPILED if not LEARNERS[name].knows_transition]
+    rows = [getattr(made(name, worlds()["dense"])._state, "rows", None) for name in names]
     learning = [r is not None and learns_from_counts(r) for r in rows]
-    assert [name for name, learns in zip(COMPILED, learning, strict=True) if learns] == WITH_SETS
+    assert [name for name, learns in zip(names, learning, strict=True) if learns] == WITH_SETS
 
 
 @pytest.mark.parametrize("world", [*worlds(), "pooled"])
