@@ -403,6 +403,21 @@ def test_what_a_killed_process_was_removing_is_removed(tmp_path: Path) -> None:
     assert [entry.name for entry in (store.path / "work").iterdir()] == []
 
 
+def test_the_work_of_a_stored_run_is_removed_by_a_sweep_with_nothing_to_play(
+    tmp_path: Path,
+) -> None:
+    """Killed between storing a result and putting the working folder aside."""
+    store, spec = Store(tmp_path / "store", create=True), one_run()
+    folder = _cut(store, spec, after=2)
+    kept = tmp_path / "kept"
+    shutil.copytree(folder, kept)
+    play_here(store, [spec])
+    shutil.copytree(kept, folder)
+    summary = play_here(store, [spec])
+    assert (summary.n_found, summary.n_played) == (1, 0)
+    assert [entry.name for entry in (store.path / "work").iterdir()] == []
+
+
 def test_beginning_a_run_does_not_look_at_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

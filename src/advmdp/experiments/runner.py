@@ -101,7 +101,7 @@ class _Runner:
         self._stopping = False
 
     def run(self) -> Summary:
-        unfinished = [s for s in self._specs if not self._store.is_finished(s.identity())]
+        unfinished = [s for s in self._specs if not self._is_stored(s)]
         self._summary.n_found = len(self._specs) - len(unfinished)
         self._queue.extend(unfinished)
         self._watcher.begin(self._specs, unfinished)
@@ -121,6 +121,12 @@ class _Runner:
         if self._storage_failure is not None:
             raise self._storage_failure
         return self._summary
+
+    def _is_stored(self, spec: RunSpec) -> bool:
+        if not self._store.is_finished(spec.identity()):
+            return False
+        self._store.remove_left_work(spec.identity())
+        return True
 
     def _remaining(self) -> bool:
         return bool(self._queue or self._elsewhere)

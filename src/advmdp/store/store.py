@@ -184,6 +184,11 @@ class Store(Shown):
             shutil.rmtree(folder, ignore_errors=True)
         lock.release()
 
+    def remove_left_work(self, identity: Identity) -> None:
+        """Remove the working folder of a finished run whose process was killed before it could."""
+        if self._work(identity).is_dir():
+            self.lock(identity)  # which removes it, unless a process is still about to
+
     def checkpoints(self, identity: Identity) -> Checkpoints:
         """The checkpoints of a run in progress."""
         return Checkpoints(self._work(identity), identity.hash)
