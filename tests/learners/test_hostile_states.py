@@ -7,6 +7,7 @@ type allows, for every learner of the catalogue and for doubling.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,10 +53,16 @@ def fresh(case: str, mdp: am.LayeredMDP) -> Any:
 
 
 def altered(state: Saved, rng: np.random.Generator) -> Iterator[tuple[str, Saved]]:
-    """Every array of a state in turn, with one wrong value or several."""
+    """Every array of a state in turn, with one wrong value or several.
+
+    Of parts that differ in a number alone, as experts of a mixture do, the first stands for all.
+    """
+    seen: set[str] = set()
     for name, array in state.items():
-        if array.size == 0:
+        alike = re.sub(r"\d+", "#", name)
+        if array.size == 0 or alike in seen:
             continue
+        seen.add(alike)
         place = tuple(int(rng.integers(n)) for n in array.shape)
         if array.dtype.kind == "f":
             values: list[Any] = [np.nan, np.inf, -np.inf, -1.0, 2.0, 1e300, -1e300]
