@@ -31,6 +31,7 @@ WIDE = FIRST_EPISODE.format(sizes=(1, 20, 20, 1))
 def start(code: str, cache: str | None = None) -> Timing:
     """From starting an interpreter to its end."""
     environment = dict(os.environ)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its byte code
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = cache
     cpu, wall = _cpu_of_children(), time.perf_counter()

@@ -86,9 +86,10 @@ def _compile(function: F, *, inline: bool) -> F:
     compiled = njit(cache=True, pipeline_class=ProgramCompiler, **CPU_OPTIONS)(function)  # type: ignore
     if hasattr(compiled, "_cache"):  # not so when numba is switched off for debugging
         _stamp_cache(compiled._cache, "")
-        linked = _linked(function, inline=False)
-        compiled.get_call_template = linked.get_call_template
-        compiled.get_overload = linked.get_overload
+        # Made when a kernel first calls it: making all of them takes a tenth of a second.
+        linked = cache(lambda: _linked(function, inline=False))
+        compiled.get_call_template = lambda *types: linked().get_call_template(*types)
+        compiled.get_overload = lambda signature: linked().get_overload(signature)
     return compiled  # type: ignore[no-any-return]
 
 
