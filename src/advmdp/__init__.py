@@ -33,6 +33,7 @@ from advmdp.learners.bandit_uc_o_reps import (
 )
 from advmdp.learners.base import Learner
 from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.delayed import DelayedUOBFTRL, DelayedUOBREPS
 from advmdp.learners.doubling import Doubling
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.feedback import FullInformation, Trajectory
@@ -66,7 +67,7 @@ from advmdp.steps.mirror_descent import Projection, Projector, project
 from advmdp.steps.occupancy import occupancy_measure, policy_of, transition_of
 from advmdp.steps.regularisers import Entropy, LogBarrier, Tsallis
 from advmdp.steps.upper_occupancy import upper_occupancy
-from advmdp.world import families, losses
+from advmdp.world import delays, families, losses
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 
@@ -95,6 +96,8 @@ __all__ = [
     "BoxSet",
     "Comparator",
     "DamagedFile",
+    "DelayedUOBFTRL",
+    "DelayedUOBREPS",
     "Doubling",
     "Entropy",
     "EstimatedAdaFTRL",
@@ -144,6 +147,7 @@ __all__ = [
     "UncertifiedStep",
     "Uniform",
     "best_fixed_policy",
+    "delays",
     "families",
     "gym",
     "load",

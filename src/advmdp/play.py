@@ -32,6 +32,7 @@ from advmdp.learners.base import (
     Learner,
     Resumable,
     TakesContexts,
+    TakesLateFeedback,
     check_layout,
     check_range,
     checked_learner,
@@ -42,8 +43,11 @@ from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.number_checks import shown, whole_array
 from advmdp.one_thread import one_thread_of
+from advmdp.playing.late_loops import play_late_compiled, play_late_protocol
+from advmdp.playing.late_queue import LateQueue
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
+from advmdp.world.delays import DelayProcess, checked_delays
 from advmdp.world.loss_streams import LossProcess, LossStream, checked_process
 from advmdp.world.mdp import LayeredMDP
 
@@ -80,6 +84,8 @@ def play(
     resume: Mapping[str, NDArray[Any]] | None = None,
     keep: Keep | None = None,
     contexts: Any = None,
+    delays: DelayProcess | None = None,
+    in_flight: int | None = None,
 ) -> Run:
     """Play episodes and account for them exactly.
 
@@ -123,6 +129,13 @@ def play(
     contexts
         The context of every episode, one of 0, 1, ..., for a learner that takes them
         (``advmdp.PerContext``); it is told before its policy is asked for.
+    delays
+        A process of ``advmdp.delays``: trajectory and losses of an episode come so many episodes
+        later, out of order, or never.  The learner must know late feedback (``DelayedUOBREPS``).
+        ``run.feedback_times`` says when it came.
+    in_flight
+        So many episodes are played with one policy before the feedback of any comes: the same as
+        ``delays=advmdp.delays.Blocks(in_flight)``.
 
     >>> import advmdp as am
     >>> mdp = am.families.random_mdp((1, 2, 2, 1), 2, seed=0)
@@ -148,6 +161,7 @@ def play(
     stream = losses.begin(layout, seed)
     stream.check_length(n_episodes)
     check_range(learner, stream, "play")
+    process = _checked_late(delays, in_flight, learner, check, schedule)
     can_compile = offers(learner, Compiled) and stream.program is not None and not check
     if compiled and not can_compile:
         raise InvalidInput(
@@ -158,18 +172,27 @@ def play(
     world = World(np.array(mdp.flat), *words)
     recorder = Recorder(mdp, learner, words)
     observer = Observer(recorder, record, every, callback)
+    queue = LateQueue(layout, process, n_episodes, words) if process is not None else None
     if resume is not None:
         resume = with_current_names(resume)
         recorder.check_resumable(resume, points)
+        if queue is not None:
+            queue.restore(_part("late", resume), int(resume["episodes"]))
         _stateful(stream).restore(_part("losses", resume))
         _restore_learner(learner, resume, n_episodes)
         recorder.restore(resume)
-    loop = _compiled if can_compile and compiled is not False else _protocol
+    in_kernels = can_compile and compiled is not False
     begin = time.perf_counter()
-    watch = _Watch(recorder, stream, report, keep, observer)
-    loop(world, stream, learner, recorder, points, watch, check, schedule)
-    run = recorder.run(time.perf_counter() - begin, compiled=loop is _compiled)
-    return replace(run, recorded=observer.recorded())
+    watch = _Watch(recorder, stream, report, keep, observer, queue)
+    if queue is None:
+        loop = _compiled if in_kernels else _protocol
+        loop(world, stream, learner, recorder, points, watch, check, schedule)
+    else:
+        play_late = play_late_compiled if in_kernels else play_late_protocol
+        play_late(world, stream, learner, recorder, points, watch, queue)
+    run = recorder.run(time.perf_counter() - begin, compiled=in_kernels)
+    times = None if queue is None else queue.summary()
+    return replace(run, recorded=observer.recorded(), feedback_times=times)
 
 
 def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep: Any) -> None:
@@ -201,6 +224,21 @@ def _checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[n
     return given
 
 
+def _checked_late(
+    delays: Any, in_flight: Any, learner: Any, check: bool, schedule: Any
+) -> DelayProcess | None:
+    """The delays, for a learner that knows late feedback; None when feedback comes at once."""
+    process = checked_delays(delays, in_flight)
+    if process is not None and not offers(learner, TakesLateFeedback):
+        raise InvalidInput(
+            f"delays: {type(learner).__name__} learns from an episode before the next one begins; "
+            "play a learner that knows late feedback, such as DelayedUOBREPS"
+        )
+    if process is not None and (check or schedule is not None):
+        raise InvalidInput("delays: leave out check and contexts, which are for feedback at once")
+    return process
+
+
 def _enter(learner: Any, schedule: NDArray[np.int64] | None, done: int, stop: int) -> int:
     """Tell the learner its context; how far, at most to ``stop``, the context stays the same."""
     if schedule is None:
@@ -220,8 +258,10 @@ class _Watch:
         progress: Callable[[Progress], None] | None,
         keep: Keep | None,
         observer: Observer,
+        queue: LateQueue | None,
     ) -> None:
         self._recorder, self._stream, self._progress, self._keep = recorder, stream, progress, keep
+        self._queue = queue
         self.observer = observer
         self._first = recorder.episodes
         self._begin = self._next = time.perf_counter()
@@ -242,6 +282,7 @@ class _Watch:
         parts = {
             "losses": _stateful(self._stream).state(),
             "learner": _stateful(self._recorder.learner).state(),
+            "late": {} if self._queue is None else self._queue.state(),
         }
         named = {
             f"{part}.{name}": a for part, arrays in parts.items() for name, a in arrays.items()

@@ -22,7 +22,7 @@ MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
 # The options that set a field of an error, see ``advmdp.errors``.
 SAME_NAME = (
     *("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "rewards", "set"),
-    *("output", "store", "engine", "address", "status"),
+    *("output", "store", "engine", "address", "status", "delay"),
 )
 OPTION_OF_FIELD = {
     **{field: "--" + field.replace("_", "-") for field in SAME_NAME},
@@ -90,6 +90,14 @@ RewardsOption = Annotated[
     str | None,
     typer.Option("--rewards", metavar="LOW,HIGH[,UNIT]", help="What losses 1 and 0 stand for."),
 ]
+DelayOption = Annotated[
+    str | None,
+    typer.Option("--delay", help="When feedback comes: constant:10, geometric:100, blocks:16."),
+]
+InFlightOption = Annotated[
+    int | None,
+    typer.Option("--in-flight", min=1, help="Episodes played with one policy: blocks:N."),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PART.KEY=VALUE", help="A parameter: learner.eta_scale=2"),
@@ -133,6 +141,15 @@ def rewards_of(text: str | None) -> dict[str, Any] | None:
             field="rewards",
         ) from None
     return {**ends, "unit": unit} if unit else ends
+
+
+def delay_of(delay: str | None, in_flight: int | None) -> str | None:
+    """The ``delay`` of a spec from the two options."""
+    if in_flight is None:
+        return delay
+    if delay is not None:
+        raise InvalidInput("--in-flight is a delay by itself; leave one of the two out")
+    return f"blocks:{in_flight}"
 
 
 def world_parts(

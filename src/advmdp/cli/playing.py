@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 16 * 2**20  # of a file with a spec
-IN_A_SPEC = ("learner", "mdp", "layers", "actions", "losses", "episodes", "seed", "rewards", "sets")
+IN_A_SPEC = (
+    *("learner", "mdp", "layers", "actions", "losses", "episodes", "seed", "rewards", "sets"),
+    *("delay", "in_flight"),
+)
 
 
 def run(
@@ -36,6 +39,8 @@ def run(
     episodes: opt.EpisodesOption = 100_000,
     seed: opt.SeedOption = 0,
     rewards: opt.RewardsOption = None,
+    delay: opt.DelayOption = None,
+    in_flight: opt.InFlightOption = None,
     sets: opt.SetOption = None,
     spec: Annotated[
         Path | None, typer.Option(help="A spec in a .json or .toml file, instead of the flags.")
@@ -62,6 +67,7 @@ def run(
         opt.search_for(learner)
         parts["learner"]["name"] = learner
         common: dict[str, Any] = {"seed": seed, "rewards": opt.rewards_of(rewards)}
+        common["delay"] = opt.delay_of(delay, in_flight)
         one = RunSpec(**parts, n_episodes=episodes, **common)  # type: ignore[arg-type]
     options = _engine_options(save_seconds=save_seconds, save_episodes=save_episodes)
     _play([one], store, lambda path: InlineEngine(path, options), quiet, as_json, spec)
@@ -77,6 +83,8 @@ def compare(
     seed: opt.SeedOption = 0,
     replicates: opt.ReplicatesOption = 8,
     rewards: opt.RewardsOption = None,
+    delay: opt.DelayOption = None,
+    in_flight: opt.InFlightOption = None,
     sets: opt.SetOption = None,
     store: opt.StoreOption = opt.DEFAULT_STORE,
     engine: opt.EngineOption = opt.DEFAULT_ENGINE,
@@ -95,6 +103,7 @@ def compare(
     opt.search_for(*learners)
     parts["learner"] = [{"name": learners, **parts["learner"]}]
     parts |= {"seed": seed, "replicates": replicates, "rewards": opt.rewards_of(rewards)}
+    parts["delay"] = opt.delay_of(delay, in_flight)
     sweep_spec = SweepSpec(**parts, n_episodes=opt.horizons_of(episodes))
     if dry_run:
         _print_plan(sweep_spec.runs(), store, workers, as_json)

@@ -90,6 +90,8 @@ class Run(Shown):
     """What the regret cannot exceed by the learner's own certificate, where it has one."""
     recorded: Any = None
     """What ``play(record=...)`` recorded (``evaluation.observations.Recorded``), or None."""
+    feedback_times: Any = None
+    """When late feedback came (``playing.late_queue.FeedbackTimes``); None: all at once."""
 
     def to_frame(self, library: str = "polars") -> Any:
         """The curves as a frame, one row per checkpoint; ``library="pandas"`` for one of pandas."""

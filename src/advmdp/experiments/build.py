@@ -20,7 +20,7 @@ from advmdp.experiments.catalogue import BY_CONTEXT, Factory
 from advmdp.experiments.loss_recipes import Draw
 from advmdp.experiments.spec import RunSpec
 from advmdp.learners.adaptive.per_context import PerContext
-from advmdp.learners.base import TakesContexts, checked_learner, offers
+from advmdp.learners.base import TakesContexts, TakesLateFeedback, checked_learner, offers
 from advmdp.seeds import generator
 from advmdp.world.loss_streams import LossProcess, checked_process
 from advmdp.world.mdp import LayeredMDP
@@ -47,13 +47,15 @@ def build(spec: RunSpec) -> Components:
     root = np.random.SeedSequence(spec.seed, spawn_key=(spec.replicate,))
     for_mdp, for_losses, for_episodes, for_learner = root.spawn(4)
     mdp = _mdp(spec, for_mdp)
-    return Components(
-        mdp,
-        _losses(spec, mdp, for_losses),
-        _learner(spec, mdp, for_learner),
-        for_episodes,
-        evaluation_points(spec),
-    )
+    losses = _losses(spec, mdp, for_losses)
+    learner = _learner(spec, mdp, for_learner)
+    if spec.delay is not None and not offers(learner, TakesLateFeedback):
+        raise InvalidInput(
+            f"{spec.learner.name!r} knows no late feedback; choose one that does, such as "
+            "delayed-uob-reps",
+            field="delay",
+        )
+    return Components(mdp, losses, learner, for_episodes, evaluation_points(spec))
 
 
 def evaluation_points(spec: RunSpec) -> NDArray[np.int64]:

@@ -30,6 +30,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from advmdp.errors import InvalidInput
 from advmdp.experiments.specs.components import LearnerSpec, LossesSpec, MDPSpec
+from advmdp.experiments.specs.delay import checked_delay
 from advmdp.experiments.specs.rewards import RewardsSpec
 from advmdp.experiments.specs.validation import (
     Count,
@@ -44,6 +45,7 @@ from advmdp.store.identity import Identity
 # Part of the hash: incremented where the same spec would give other numbers.  The second is for
 # specs whose MDP declares its successors: learners with an unknown transition start elsewhere.
 SPEC_VERSION, DECLARED_VERSION = 1, 2
+OPTIONAL = ("rewards", "contexts", "delay")
 NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -67,6 +69,8 @@ class RunSpec(FrozenModel):
     """The contexts of the episodes, in turn, cyclically; a week is [0, 0, 0, 0, 0, 1, 2].  Learners
     with ``by_context = true`` have one learner for each, those with ``n_contexts`` tell them apart
     by themselves, all others take no notice."""
+    delay: str | None = None
+    """When feedback comes, such as "geometric:100", for learners that know late feedback."""
     rewards: Annotated[RewardsSpec | None, Field(validate_default=True)] = None
     """The rewards that the losses stand for; all reports of the run are then in rewards.  An MDP
     that knows its rewards sets it by itself.  It is part of the hash, because a store never
@@ -101,12 +105,17 @@ class RunSpec(FrozenModel):
             raise InvalidInput("number them 0, 1, ... without a gap", field="contexts")
         return contexts
 
+    @field_validator("delay", mode="before")
+    @classmethod
+    def _delay_in_one_form(cls, delay: Any) -> str | None:
+        return None if delay is None else checked_delay(delay)
+
     # ------------------------------------------------------------------ as text
 
     def data(self) -> dict[str, Any]:
         """Plain dictionaries, lists, numbers and strings."""
         # Without them the keys are left out, which keeps the hashes of specs from before them.
-        absent = {key for key in ("rewards", "contexts") if getattr(self, key) is None}
+        absent = {key for key in OPTIONAL if getattr(self, key) is None}
         return self.model_dump(mode="json", exclude=absent)
 
     def to_json(self) -> str:
@@ -164,7 +173,7 @@ class RunSpec(FrozenModel):
             hash=self.hash,
             learner=self.learner.label,
             mdp=self.mdp.label,
-            losses=self.losses.label,
+            losses=self.losses.label + (f" delay={self.delay}" if self.delay else ""),
             n_episodes=self.n_episodes,
             seed=self.seed,
             replicate=self.replicate,

@@ -44,7 +44,7 @@ MOST_RUNS = 1_000_000
 
 
 class SweepSpec(FrozenModel):
-    """Learners x MDPs x losses x horizons x replicates.
+    """Learners x MDPs x losses x delays x horizons x replicates.
 
     A component is a name or a table with a ``name`` and parameters; several components make a list.
     Every list inside a component multiplies; a parameter that is itself a list of numbers
@@ -59,6 +59,7 @@ class SweepSpec(FrozenModel):
     seed: Count = 0
     checkpoints: EvaluationPoints = 12
     contexts: tuple[Count, ...] | None = None
+    delay: tuple[str | None, ...] = (None,)
     rewards: RewardsSpec | None = None
 
     @field_validator("learner", "mdp", "losses", mode="before")
@@ -67,15 +68,15 @@ class SweepSpec(FrozenModel):
         listed = given if isinstance(given, list | tuple) else [given]
         return tuple({"name": one} if isinstance(one, str) else one for one in listed)
 
-    @field_validator("n_episodes", mode="before")
+    @field_validator("n_episodes", "delay", mode="before")
     @classmethod
-    def _as_horizons(cls, given: Any) -> Any:
+    def _as_list(cls, given: Any) -> Any:
         return given if isinstance(given, list | tuple) else (given,)
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> Self:
         """An empty list would leave no run at all."""
-        for name in ("learner", "mdp", "losses", "n_episodes"):
+        for name in ("learner", "mdp", "losses", "n_episodes", "delay"):
             _reject_empty(getattr(self, name), name)
         for name in ("learner", "mdp", "losses"):
             for component in getattr(self, name):
@@ -102,9 +103,17 @@ class SweepSpec(FrozenModel):
             "rewards": self.rewards,
         }
         varied: list[dict[str, Any]] = [
-            {"learner": learner, "mdp": mdp, "losses": losses, "n_episodes": n, "replicate": r}
+            {
+                "learner": learner,
+                "mdp": mdp,
+                "losses": losses,
+                "delay": delay,
+                "n_episodes": n,
+                "replicate": r,
+            }
             for r in range(self.replicates)
             for n in self.n_episodes
+            for delay in self.delay
             for losses, mdp, learner in product(*choices)
         ]
         return list(dict.fromkeys(RunSpec(**one, **shared) for one in varied))
@@ -112,7 +121,8 @@ class SweepSpec(FrozenModel):
     def _refuse_too_many(self) -> None:
         """Count the runs before any is made: a short file can ask for any number."""
         parts = (self.losses, self.mdp, self.learner)
-        n_runs = self.replicates * len(self.n_episodes) * math.prod(map(_n_choices, parts))
+        common = self.replicates * len(self.n_episodes) * len(self.delay)
+        n_runs = common * math.prod(map(_n_choices, parts))
         if n_runs > MOST_RUNS:
             raise InvalidInput(
                 f"{n_runs} runs are too many for one sweep; use at most {MOST_RUNS}", field="sweep"

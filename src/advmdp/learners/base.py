@@ -178,6 +178,23 @@ class TakesContexts(Protocol):
 
 
 @runtime_checkable
+class TakesLateFeedback(Protocol):
+    """Learns from feedback that comes episodes after its policy was played, in any order."""
+
+    def late_loop(self, queue: Any) -> CompiledLoop:
+        """For ``play``: whole episodes with a queue (``playing/late_queue``), in compiled code."""
+        ...
+
+    def depart(self, episode: int, ledger: Any, queue: Any) -> None:
+        """Put the trajectory of a ledger into a queue, with the bounds of its own time."""
+        ...
+
+    def arrive(self, ledger: Any, queue: Any) -> None:
+        """Learn from the next arrival of a queue, and account for it."""
+        ...
+
+
+@runtime_checkable
 class CertifiesRegret(CountsEpisodes, Protocol):
     """Knows after the fact a number that its regret since the first episode cannot exceed."""
 
@@ -203,7 +220,7 @@ class Resumable(Protocol):
 CAPABILITIES: tuple[type, ...] = (
     *(HasLayout, DeclaresFeedback, CountsEpisodes, HasHorizon, HasEpochs, HasEpochStarts),
     *(HasWidth, EstimatesLosses, Auditable, Compiled, Resumable),
-    *(AcceptsAnyLosses, Observes, TakesContexts, CertifiesRegret),
+    *(AcceptsAnyLosses, Observes, TakesContexts, TakesLateFeedback, CertifiesRegret),
 )
 """All that a learner may offer beside the two methods."""
 

@@ -13,6 +13,7 @@ from advmdp.learners.bandit_uc_o_reps import (
     FlooredBanditUCOREPS,
     ShiftedBanditUCOREPS,
 )
+from advmdp.learners.delayed import DelayedUOBFTRL, DelayedUOBREPS
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
@@ -90,6 +91,8 @@ BUILT_IN: dict[str, Maker] = {
     "uob-ftrl": Maker(UOBFTRL, "unknown P, bandit, both worlds"),
     "optimistic-ftrl": Maker(OptimisticFTRL, "unknown P, bandit, both worlds"),
     "uob-log-barrier": Maker(UOBLogBarrier, "unknown P, bandit, small losses"),
+    "delayed-uob-reps": Maker(DelayedUOBREPS, "unknown P, late bandit, adversarial"),
+    "delayed-uob-ftrl": Maker(DelayedUOBFTRL, "unknown P, late bandit, no guarantee"),
     "exp3-ix": Maker(Exp3IX, "unknown P, bandit, no guarantee"),
     "ada-ftrl": Maker(
         AdaFTRL, "known P, full information, adversarial", knows_transition=True, has_horizon=False

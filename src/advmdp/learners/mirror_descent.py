@@ -133,11 +133,7 @@ class MirrorDescent(
         self, record: EpisodeRecord, episode: FlatEpisode, losses: tuple[Floats, Floats]
     ) -> None:
         """The same with the bounds of the episode's own time."""
-        instance(record, EpisodeRecord, "record")
-        if record.layout != self.layout or type(record.fixed.rows) is not type(self._state.rows):
-            raise InvalidInput("update: the record is of another learner; use the one of issue()")
-        if self._update_together is not None:
-            raise InvalidInput("update: learners that share their counts take no records")
+        self._check_record(record)
         path = (episode.states, episode.path)
         with self._one_thread:
             if begin_issued_update(
@@ -146,6 +142,13 @@ class MirrorDescent(
                 self._finish(*path)
             else:
                 interface.settle_update(self._graph, self._state)
+
+    def _check_record(self, record: Any) -> None:
+        instance(record, EpisodeRecord, "record")
+        if record.layout != self.layout or type(record.fixed.rows) is not type(self._state.rows):
+            raise InvalidInput("update: the record is of another learner; use the one of issue()")
+        if self._update_together is not None:
+            raise InvalidInput("update: learners that share their counts take no records")
 
     # ------------------------------------------------------------------ what can be looked at
 
@@ -232,17 +235,25 @@ class MirrorDescent(
         In Python, on the few numbers that it takes: handing the whole state to a kernel costs more
         than the update.  The sums have the same order, so both loops give the same bits.
         """
-        visited, total = self._state.visited, ledger.estimated
         if self._state.settings.estimator == FULL:
-            total += ledger.losses
+            ledger.estimated[:] += ledger.losses
             ledger.sums[ESTIMATED] += iterate
         else:
-            inner = float(ledger.sums[ESTIMATED])
-            path, estimates = ledger.path.tolist(), visited.estimate.tolist()
-            for row, estimate, q in zip(path, estimates, visited.occupancy.tolist(), strict=True):
-                total[row] += estimate
-                inner += q * estimate
-            ledger.sums[ESTIMATED] = inner
+            self._account_for_path(ledger, ledger.path)
+        self._account_for_step(ledger)
+
+    def _account_for_path(self, ledger: Ledger, path: NDArray[np.int64]) -> None:
+        """Add the estimates of the visited pairs of the last update."""
+        visited, total = self._state.visited, ledger.estimated
+        inner = float(ledger.sums[ESTIMATED])
+        rows, estimates = path.tolist(), visited.estimate.tolist()
+        for row, estimate, q in zip(rows, estimates, visited.occupancy.tolist(), strict=True):
+            total[row] += estimate
+            inner += q * estimate
+        ledger.sums[ESTIMATED] = inner
+
+    def _account_for_step(self, ledger: Ledger) -> None:
+        """Add the certificate of the last update."""
         if self.moved:
             certificate = certificate_of(self._state.step)
             ledger.counts[:PROJECTIONS] += certificate.counts

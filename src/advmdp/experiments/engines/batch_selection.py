@@ -23,6 +23,8 @@ def worth_a_batch(specs: Sequence[RunSpec], cores: int) -> list[RunSpec]:
     """
     groups = defaultdict(list)
     for spec in specs:
+        if spec.delay is not None:  # batches have no late feedback
+            continue
         names = (spec.learner.name, spec.losses.name, spec.mdp.name)
         shape = {key: value for key, value in spec.mdp.parameters.items() if key != "seed"}
         groups[names, spec.n_episodes, str(spec.checkpoints), str(shape)].append(spec)

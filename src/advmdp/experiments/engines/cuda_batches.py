@@ -69,6 +69,10 @@ class CudaEngine(Engine):
 
     def submit(self, spec: RunSpec) -> None:
         try:
+            if spec.delay is not None:
+                raise InvalidInput(
+                    "batches have no late feedback; use --engine local", field="delay"
+                )
             run = PreparedRun(spec, build(spec))
             self._groups.setdefault(_batch_key(run), []).append(run)
         except Exception as problem:  # of this run alone: the others are played

@@ -15,6 +15,7 @@ from advmdp.experiments.build import build, contexts_of
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, CheckpointSchedule
 from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunStopped
 from advmdp.experiments.spec import RunSpec
+from advmdp.experiments.specs.delay import delays_of
 from advmdp.play import NotResumable, Progress, play
 from advmdp.store.checkpoints import Checkpoint, Checkpoints
 from advmdp.store.outcome import outcome_of
@@ -72,6 +73,7 @@ def _play_from(
         resume=saved.snapshot if saved else None,
         keep=writer,
         contexts=contexts_of(spec, components.learner),
+        delays=None if spec.delay is None else delays_of(spec.delay),
     )
     outcome = outcome_of(run, spec.rewards, components.mdp.n_steps)
     return CompletedRun(outcome, writer.seconds, resumed_at, resumed_seconds)

@@ -1,7 +1,8 @@
 """One update of a mirror-descent learner, line by line as in Algorithm UOB-REPS.
 
-    estimate_losses   what divides the losses, from the record of the episode
-    begin_update      estimates, counters, epoch and bounds, losses into the step's objective
+    bound_visits      what divides the losses, from the record of the episode
+    estimate_losses   the estimates
+    take_in           counters, epoch and bounds, losses into the step's objective
     solve_pending     the step onto the set of the NEXT episode
 
 The learners of the family differ in the set (its type), in the step (its type) and in what divides
@@ -103,15 +104,10 @@ def policy_of_iterate(state: MirrorState) -> Borrowed:
 
 
 @kernel
-def estimate_losses(
-    graph: Graph,
-    state: MirrorState,
-    issued: IssuedEpisode,
-    states: Counts,
-    path: Counts,
-    losses: Floats,
+def bound_visits(
+    graph: Graph, state: MirrorState, issued: IssuedEpisode, states: Counts, path: Counts
 ) -> None:
-    """Bounds and estimates of the visited pairs, with the set of the episode's own time."""
+    """What divides the losses of the visited pairs, with the set of the episode's own time."""
     visited = state.visited
     estimator = state.settings.estimator
     for k in range(path.shape[0]):
@@ -127,26 +123,30 @@ def estimate_losses(
             visited.bound[k] = share * largest_state_occupancy(
                 graph, states[k], k, issued.policy, issued.rows, state.reach, estimator == PRINTED
             )
-    for k in shared(0, path.shape[0]):
+
+
+@kernel
+def estimate_losses(state: MirrorState, losses: Floats) -> None:
+    """The estimates of the visited pairs, once their bounds are known."""
+    visited = state.visited
+    for k in shared(0, losses.shape[0]):
         visited.estimate[k] = losses[k]
-        if estimator != FULL:
+        if state.settings.estimator != FULL:
             visited.estimate[k] /= max(visited.bound[k] + state.settings.gamma, 1e-300)
     barrier()
 
 
 @kernel
-def begin_issued_update(
+def take_in(
     graph: Graph,
     state: MirrorState,
     issued: IssuedEpisode,
     states: Counts,
     path: Counts,
-    path_losses: Floats,
     all_losses: Floats,
 ) -> bool:
-    """Everything before the step; False when the iterate does not move."""
+    """Counters, epoch and objective of an episode whose losses are estimated."""
     settings = state.settings
-    estimate_losses(graph, state, issued, states, path, path_losses)
     observe_episode(graph, state.step, issued.policy, issued.rows, state.reach)
     opens = False
     if learns_from_counts(state.rows):
@@ -169,6 +169,22 @@ def begin_issued_update(
     moves = lost or opens or moves_without_losses(state.step)
     state.visits.clock[MOVES] = 1 if moves else 0
     return moves
+
+
+@kernel
+def begin_issued_update(
+    graph: Graph,
+    state: MirrorState,
+    issued: IssuedEpisode,
+    states: Counts,
+    path: Counts,
+    path_losses: Floats,
+    all_losses: Floats,
+) -> bool:
+    """Everything before the step; False when the iterate does not move."""
+    bound_visits(graph, state, issued, states, path)
+    estimate_losses(state, path_losses)
+    return take_in(graph, state, issued, states, path, all_losses)
 
 
 @interface.begin_update.register(MirrorState)

@@ -1,0 +1,129 @@
+"""``python -m benchmarks.delays``: what late feedback costs, and what its denominator is worth.
+
+Constant delays d.  Losses are coin flips that are held for d + 1 episodes, the construction behind
+the lower bound sqrt(T D): all that is learnt of a stretch comes when it is over.  The best action
+of every state has a mean loss that is smaller by a gap; of several gaps the worst counts, learner
+by learner, as everywhere in this package.  Draws docs/figures/delays.svg.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import advmdp as am
+from benchmarks.known_rows import interval
+from benchmarks.machine import describe, source_stamp
+
+FOLDER = Path(__file__).parent
+RESULTS, FIGURE = FOLDER / "delays.json", FOLDER.parent / "docs" / "figures" / "delays.svg"
+LAYERS, N_ACTIONS, N_EPISODES, N_WORLDS = (1, 3, 3, 1), 2, 20_000, 12
+DELAYS = (0, 10, 100, 1_000)
+GAPS = (0.05, 0.1, 0.2, 0.4, 0.8)
+READINGS = {
+    "max(u_j, u): adapted": "adapted",
+    "u_j: of its own time": "own-time",
+    "u: of today (a control)": "today",
+    "wait, drop the rest (a control)": "wait",
+}
+TUNING = {"log_scale": 0.01, "eta_scale": 4.0, "gamma_scale": 1.0}
+
+
+def held_coins(mdp: am.LayeredMDP, gap: float, delay: int, seed: int) -> am.losses.Switching:
+    """Coins that are thrown anew every d + 1 episodes."""
+    rng = np.random.default_rng([seed, delay])
+    n_rows = mdp.layout.n_rows
+    mean = np.full((n_rows // N_ACTIONS, N_ACTIONS), 0.5 + gap / 2)
+    mean[np.arange(len(mean)), rng.integers(N_ACTIONS, size=len(mean))] -= gap
+    n_tables = -(-N_EPISODES // (delay + 1))
+    tables = (rng.random((n_tables, n_rows)) < mean.ravel()).astype(float)
+    return am.losses.Switching([mdp.layout.pairs(table) for table in tables], delay + 1)
+
+
+def regret(task: tuple[str, int, float, int]) -> float:
+    """The final regret of one reading in one world."""
+    reading, delay, gap, seed = task
+    mdp = am.families.random_mdp(LAYERS, N_ACTIONS, seed=seed)
+    total: dict[str, Any] = {"total_delay": delay * N_EPISODES, "late": READINGS[reading]}
+    learner = am.DelayedUOBREPS(mdp.layout, N_EPISODES, **TUNING, **total)
+    how: dict[str, Any] = {
+        "seed": seed,
+        "delays": am.delays.Constant(delay),
+        "checkpoints": [N_EPISODES],
+    }
+    return float(
+        am.play(mdp, held_coins(mdp, gap, delay, seed), learner, N_EPISODES, **how).regret[-1]
+    )
+
+
+def exponent(of_delays: dict[str, dict[str, Any]]) -> float:
+    """The slope of ln(regret) over ln(T + D)."""
+    x = [np.log(N_EPISODES * (1 + int(d))) for d in of_delays]
+    y = [np.log(max(found["regret"][0], 1.0)) for found in of_delays.values()]
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def draw(measured: dict[str, dict[str, dict[str, Any]]]) -> None:
+    """Regret over T + D, and the slope one half."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"svg.hashsalt": "advmdp", "font.size": 10})
+    figure, ax = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+    x = np.array([N_EPISODES * (1 + d) for d in DELAYS], dtype=float)
+    colours = ("#0072B2", "#009E73", "#D55E00", "#777777")
+    for colour, (reading, of_delays) in zip(colours, measured.items(), strict=True):
+        means, halves = np.array([found["regret"] for found in of_delays.values()]).T
+        ax.errorbar(x, means, halves, label=reading, color=colour, marker="o", capsize=3)
+    first = next(iter(measured.values()))[str(DELAYS[0])]["regret"][0]
+    ax.plot(x, first * np.sqrt(x / x[0]), color="black", lw=0.8, ls=":", label="slope 1/2")
+    ax.set(xscale="log", yscale="log", xlabel="T + D", ylabel="regret of the worst gap")
+    ax.legend(frameon=False, loc="upper left")
+    figure.savefig(FIGURE, metadata={"Date": None})
+
+
+def main() -> None:
+    """Play everything, print the table, keep the figures."""
+    begin = time.perf_counter()
+    tasks = list(product(READINGS, DELAYS, GAPS, range(N_WORLDS)))
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        ends = dict(zip(tasks, pool.map(regret, tasks, chunksize=8), strict=True))
+    measured: dict[str, dict[str, dict[str, Any]]] = {}
+    for reading in READINGS:
+        measured[reading] = {}
+        for delay in DELAYS:
+            of_gaps = {
+                gap: interval([ends[reading, delay, gap, seed] for seed in range(N_WORLDS)])
+                for gap in GAPS
+            }
+            worst = max(of_gaps, key=lambda gap: of_gaps[gap][0])
+            measured[reading][str(delay)] = {"gap": worst, "regret": of_gaps[worst]}
+        cells = (
+            f"{found['regret'][0]:,.0f} ± {found['regret'][1]:,.0f}"
+            for found in measured[reading].values()
+        )
+        print(f"| {reading} | {' | '.join(cells)} | {exponent(measured[reading]):.2f} |")
+    result = {
+        "machine": describe(),
+        "seconds": round(time.perf_counter() - begin, 1),
+        "source": source_stamp(),
+        "episodes": N_EPISODES,
+        "exponent": {reading: exponent(measured[reading]) for reading in READINGS},
+        "regret": measured,
+    }
+    RESULTS.write_text(json.dumps(result, indent=1) + "\n")
+    draw(measured)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The loops of ``play`` for feedback that does not come at once."""
