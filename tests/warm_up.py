@@ -17,7 +17,6 @@ import numpy as np
 
 import advmdp as am
 from advmdp.kernels.learners import interface
-from advmdp.kernels.steps.interface import solve_step
 from tests.reference.contract import made
 
 NARROW = am.families.random_mdp((1, 3, 2, 1), 2, seed=0)
@@ -48,10 +47,7 @@ def protocol_loop(name: str, wide: bool) -> None:
 def single_steps(name: str, wide: bool) -> None:
     """The step by itself: first measures, several learners that share their counts."""
     mdp = WIDE if wide else NARROW
-    learner = made(name, mdp)
-    state, graph = learner.kernel_state, mdp.layout.graph()
-    solve_step(graph, state.step, state.rows, None)
-    interface.solve_pending(graph, state, None)
+    interface.solve_pending(mdp.layout.graph(), made(name, mdp).kernel_state, None)
 
 
 def safe_path(name: str, wide: bool) -> None:

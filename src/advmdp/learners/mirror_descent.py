@@ -26,7 +26,7 @@ from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.model.visits import EPISODES, EPOCH, MOVES
 from advmdp.kernels.sets.confidence import adopt_counts
 from advmdp.kernels.sets.interface import learns_from_counts, mean_width
-from advmdp.kernels.steps.interface import RESIDUAL, VALUE, certificate_of, solve_step
+from advmdp.kernels.steps.interface import RESIDUAL, VALUE, certificate_of
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import (
     Auditable,
@@ -285,7 +285,7 @@ class MirrorDescent(
         """Project the start onto the first set: q_1 is the measure of largest entropy there."""
         state = self._state
         if not any(
-            solve_step(self._graph, state.step, state.rows, in_logs) for in_logs in (None, True)
+            interface.solve_pending(self._graph, state, in_logs) for in_logs in (None, True)
         ):
             raise UncertifiedStep(
                 "learner: no certified initial measure in its set; lower its floor if any"
