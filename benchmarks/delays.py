@@ -65,10 +65,11 @@ def regret(task: tuple[str, int, float, int]) -> float:
 
 
 def exponent(of_delays: dict[str, dict[str, Any]]) -> float:
-    """The slope of ln(regret) over ln(T + D)."""
-    x = [np.log(N_EPISODES * (1 + int(d))) for d in of_delays]
-    y = [np.log(max(found["regret"][0], 1.0)) for found in of_delays.values()]
-    return float(np.polyfit(x, y, 1)[0])
+    """The slope of ln(regret) over ln(T + D) between the two longest delays."""
+    (d0, first), (d1, last) = list(of_delays.items())[-2:]
+    return float(
+        np.log(last["regret"][0] / first["regret"][0]) / np.log((1 + int(d1)) / (1 + int(d0)))
+    )
 
 
 def draw(measured: dict[str, dict[str, dict[str, Any]]]) -> None:
