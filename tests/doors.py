@@ -178,6 +178,8 @@ DOORS: dict[str, Door] = {
             "successors": ("maybe list", [np.ones((1, 2, 2), bool), np.ones((2, 2, 1), bool)]),
             "shared_rows": ("maybe list", [np.array([[0, 0]]), np.full((2, 2), -1)]),
             "known_rows": ("maybe table", [np.full((1, 2, 2), 0.5), np.full((2, 2, 1), 1.0)]),
+            "state_names": ("maybe list", [["a"], ["b", "c"]]),
+            "action_names": ("maybe list", ["left", "right"]),
         },
     ),
     "LayeredMDP": (

@@ -36,6 +36,7 @@ from advmdp.layout_checks import (
     refuse_too_large,
     refuse_too_many,
 )
+from advmdp.layout_names import checked_names
 from advmdp.number_checks import float_array, whole_number
 
 Floats = NDArray[np.float64]
@@ -68,10 +69,19 @@ class Layout(Shown):
         rows.  Learners with confidence sets (UOB-REPS and its relatives, FPOP, UCRL2) have nothing
         to learn there; all others take no notice, and neither does equality.  See
         ``LayeredMDP.with_known_rows``.
+    state_names
+        Optional names for tables, exports and messages: a list for each layer, by declared numbers
+        (the last layer may be left out).  Without them states are called by their numbers.
+    action_names
+        Optional names of the actions: one list for all states, or for each layer a list with the
+        names of every state.  Names are no part of equality.
 
     >>> layout = Layout(layer_sizes=(1, 3, 3, 1), n_actions=2)
     >>> layout.n_layers, layout.n_states, layout.n_rows, layout.n_entries
     (3, 8, 14, 30)
+    >>> named = Layout((1, 2, 1), 2, state_names=[["depot"], ["north", "south"]])
+    >>> named.state_name(1, 0), named.state_name(2, 0), named.action_name(1, 0, 1)
+    ('north', '0', '1')
     """
 
     def __init__(
@@ -81,9 +91,12 @@ class Layout(Shown):
         successors: Sequence[Any] | None = None,
         shared_rows: Sequence[Any] | None = None,
         known_rows: Sequence[Any] | None = None,
+        state_names: Sequence[Sequence[str]] | None = None,
+        action_names: Sequence[Any] | None = None,
     ) -> None:
         self.declared_sizes = checked_sizes(layer_sizes)
         self.n_actions = whole_number(n_actions, "n_actions", most=MAX_ENTRIES)
+        self.names = checked_names(state_names, action_names, self.declared_sizes, self.n_actions)
         self.n_layers = len(self.declared_sizes) - 1
         self.is_dense = successors is None
         refuse_too_large(self.declared_sizes, self.n_actions, is_dense=self.is_dense)
@@ -197,12 +210,25 @@ class Layout(Shown):
         offset = np.arange(self.n_entries) - np.repeat(self.row_start[:-1], self.row_sizes())
         return np.repeat(self.first_successor, self.row_sizes()) + offset
 
+    def state_name(self, layer: int, state: int) -> str:
+        """The name of a state, given by its number within the layer; its declared number if none.
+
+        With a declared support the number within the layer counts the states that are kept, and
+        ``original_state[layer][state]`` is the declared one.
+        """
+        return self.names.state(layer, int(self.original_state[layer][state]))
+
+    def action_name(self, layer: int, state: int, action: int) -> str:
+        """The name of an action in a state, both given by their numbers; the number if none."""
+        return self.names.action(layer, int(self.original_state[layer][state]), action)
+
     def name_of_row(self, r: int) -> str:
         """A row in the user's terms, for messages."""
         k = int(self.row_layer[r])
-        state, action = divmod(int(r), self.n_actions)
-        original = self.original_state[k][state - int(self.layer_start[k])]
-        return f"layer {k}, state {original}, action {action}"
+        flat_state, action = divmod(int(r), self.n_actions)
+        state = flat_state - int(self.layer_start[k])
+        named = self.action_name(k, state, action)
+        return f"layer {k}, state {self.state_name(k, state)}, action {named}"
 
     # ------------------------------------------------------------------ tables <-> flat vectors
 

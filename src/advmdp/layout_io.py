@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.layout import Layout
+
+NAMES = ("state_names", "action_names")
 
 
 def declared_successors(layout: Layout) -> list[NDArray[np.int64]] | None:
@@ -44,3 +49,23 @@ def shared_row_tables(layout: Layout) -> list[NDArray[np.int64]] | None:
         table[layout.original_state[k]] = pools.reshape(-1, layout.n_actions)
         tables.append(table)
     return tables
+
+
+def described_names(layout: Layout) -> dict[str, Any]:
+    """The arguments ``state_names`` and ``action_names`` of a layout, as far as there are names.
+
+    Layers with the same names, as those of an MDP that is expanded over time, are listed once.
+    """
+    described: dict[str, Any] = {}
+    for name, given in zip(NAMES, layout.names, strict=True):
+        if given is None:
+            continue
+        lists = list(dict.fromkeys(given))
+        described[name] = {"lists": lists, "layers": [lists.index(each) for each in given]}
+    return described
+
+
+def names_again(described: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that ``described_names`` described."""
+    found = {name: described[name] for name in NAMES if name in described}
+    return {name: [each["lists"][i] for i in each["layers"]] for name, each in found.items()}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
+from advmdp.layout_names import Names
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,26 @@ def _view(layout: Layout, start: int, view: Layout) -> StartView:
     sizes = view.row_sizes()
     shift = np.repeat(layout.row_start[rows] - view.row_start[:-1], sizes)
     entries = np.arange(view.n_entries) + shift
+    view = copy(view)
+    view.names = _names_from(layout, start)
     if layout.known is not None:
-        view = copy(view)
         view.known = (layout.known[0][rows], layout.known[1][entries])
     return StartView(start, view, rows, entries)
+
+
+def _names_from(layout: Layout, start: int) -> Names:
+    """The names of the layers behind the opening; there is one state in the first of them.
+
+    The declared numbers of a view are the numbers within the layers of the whole layout.
+    """
+    kept = [layout.original_state[1][[start]], *layout.original_state[2:]]
+    states, actions = layout.names
+    if states is not None:
+        states = tuple(
+            tuple(names[x] for x in here) for names, here in zip(states[1:], kept, strict=False)
+        )
+    if actions is not None and not isinstance(actions[0], str):
+        actions = tuple(
+            tuple(names[x] for x in here) for names, here in zip(actions[1:], kept, strict=False)
+        )
+    return Names(states, actions)

@@ -14,6 +14,7 @@ from advmdp.archive import read_archive
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Layout
 from advmdp.layout_checks import checked_sizes
+from advmdp.layout_io import names_again
 from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
@@ -67,7 +68,7 @@ def rebuilt(
         state = [key for key in arrays if key.startswith("state.")]
         saved = {key.removeprefix("state."): arrays[key] for key in state}
         learner.restore(saved)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError) as error:
         raise DamagedFile(
             f"{name}: its contents do not make a learner ({error}); "
             "read it with the advmdp that wrote it"
@@ -100,7 +101,8 @@ def _layout(described: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
         [arrays[f"{part}.{k}"] for k in range(len(sizes) - 1)] if f"{part}.0" in arrays else None
         for part in ("layout", "pools", "known")
     )
-    return Layout(sizes, described["n_actions"], successors, shared, known)
+    names = names_again(described)
+    return Layout(sizes, described["n_actions"], successors, shared, known, **names)
 
 
 def _refuse_larger_than_file(

@@ -20,7 +20,7 @@ from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.known_rows import known_row_tables
 from advmdp.layout import Layout
-from advmdp.layout_io import declared_successors, shared_row_tables
+from advmdp.layout_io import declared_successors, described_names, shared_row_tables
 from advmdp.learners.base import CountsEpisodes, offers
 from advmdp.number_checks import shown
 
@@ -102,7 +102,11 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
         "version": VERSION,
         "class": type(learner).__name__,
         "arguments": arguments,
-        "layout": {"sizes": layout.declared_sizes, "n_actions": layout.n_actions},
+        "layout": {
+            "sizes": layout.declared_sizes,
+            "n_actions": layout.n_actions,
+            **described_names(layout),
+        },
     }, arrays
 
 
