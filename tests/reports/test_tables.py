@@ -16,10 +16,14 @@ from advmdp.reports.from_runs import LabelledRun, results_from_runs
 from advmdp.reports.rates import families_of
 from advmdp.reports.tables.cell_tables import (
     certificate_table,
-    comparison_table,
     overview_table,
     rate_table,
     summary_table,
+)
+from advmdp.reports.tables.comparison_tables import (
+    baseline_table,
+    comparison_table,
+    readable_comparisons,
 )
 from advmdp.reports.tables.table_data import TableData
 from tests.reports.frames import made_up_results
@@ -40,8 +44,8 @@ def rows(text: str) -> dict[str, list[str]]:
 def test_summary_on_a_terminal() -> None:
     text = shown(summary_table(CELLS[1]))
     # Without noise the intervals are points: 8 sqrt(T), 2 T^0.75, 0.4 T.
-    assert rows(text)["uob-reps"] == ["8", "800", "[800,", "800]", "1.5800", "50,000"]
-    assert rows(text)["uniform"][:2] == ["8", "4,000"]
+    assert rows(text)["uob-reps"] == ["-", "8", "800", "[800,", "800]", "1.5800", "50,000"]
+    assert rows(text)["uniform"][1:3] == ["8", "4,000"]
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -54,11 +58,35 @@ def test_pairs_on_a_terminal() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_a_baseline_has_one_row_for_each_other() -> None:
+    sheet = baseline_table(CELLS[1], "exp3-ix")  # 2 T^0.75 = 2,000; 8 sqrt(T) = 800; 0.4 T = 4,000
+    assert [row.entries[0].text for row in sheet.rows] == ["uob-reps", "uniform"]
+    assert [row.entries[2].value for row in sheet.rows] == pytest.approx([-1200.0, 2000.0])
+    assert [row.entries[-1].text for row in sheet.rows] == ["*", "*"]  # p = 2/2^8, exactly
+    assert [row.entries[-2].value for row in sheet.rows] == [2.0**-7, 2.0**-7]
+    assert max(map(len, shown(sheet).splitlines())) <= 80
+    with pytest.raises(InvalidInput, match=r"baseline: no learner 'x' .* exp3-ix, uniform"):
+        baseline_table(CELLS[1], "x")
+
+
+def test_many_learners_are_compared_with_one() -> None:
+    laws = {f"learner-{i}": (1.0 + i, 0.5) for i in range(5)}
+    (cell,) = cells_of(made_up_results(laws, [100], 4))
+    assert len(comparison_table(cell).rows) == 10
+    sheet = readable_comparisons(cell)
+    assert sheet.title == "Against learner-0"  # no UOB-REPS: the least regret
+    assert len(sheet.rows) == 4
+    assert "With n = 4 no p is below 0.125" in sheet.note
+    assert readable_comparisons(cell, "learner-3").title == "Against learner-3"
+    (few,) = cells_of(made_up_results(n_episodes=[100]))
+    assert readable_comparisons(few).title == "Paired comparisons"
+
+
 def test_rates_on_a_terminal() -> None:
     (family,) = families_of(CELLS)
     text = shown(rate_table(family))
-    assert rows(text)["uob-reps"][:4] == ["0.500", "[0.500,", "0.500]", "8"]
-    assert "T: 100, 10,000" in text
+    assert rows(text)["uob-reps"][1:5] == ["0.500", "[0.500,", "0.500]", "8"]
+    assert "T: 100, 10,000" in " ".join(text.split())
 
 
 def test_certificates_and_overview() -> None:
@@ -68,6 +96,7 @@ def test_certificates_and_overview() -> None:
     assert [entry.text for entry in row.entries] == ["uob-reps", "800", "0", "2.0e-14", "3.0e-16"]
     overview = overview_table(CELLS)
     assert [row.entries[5].text for row in overview.rows] == ["uniform", "uob-reps"]
+    assert overview.columns[6] == "knows and sees"
     plain = cells_of(made_up_results({"uniform": (1.0, 1.0)}, [100], 2))
     assert certificate_table(plain[0]) is None
 

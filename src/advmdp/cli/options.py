@@ -23,6 +23,8 @@ MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
 SAME_NAME = (
     *("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "rewards", "set"),
     *("output", "store", "engine", "address", "status", "delay"),
+    "baseline",
+    *("width", "height", "x_axis", "y_axis"),
 )
 OPTION_OF_FIELD = {
     **{field: "--" + field.replace("_", "-") for field in SAME_NAME},
@@ -60,6 +62,11 @@ AllowCodeOption = Annotated[
 
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Say what there is to play, and write nothing.")
+]
+
+BaselineOption = Annotated[
+    str | None,
+    typer.Option("--baseline", metavar="LEARNER", help="Compare all others with this one."),
 ]
 
 # Some runs of a store.

@@ -92,6 +92,7 @@ def compare(
     address: opt.AddressOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,
     save_episodes: opt.SaveEpisodesOption = None,
+    baseline: opt.BaselineOption = None,
     dry_run: opt.DryRunOption = False,
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
@@ -105,11 +106,14 @@ def compare(
     parts |= {"seed": seed, "replicates": replicates, "rewards": opt.rewards_of(rewards)}
     parts["delay"] = opt.delay_of(delay, in_flight)
     sweep_spec = SweepSpec(**parts, n_episodes=opt.horizons_of(episodes))
+    labels = dict.fromkeys(run.learner.label for run in sweep_spec.runs())
+    if baseline is not None and baseline not in labels:
+        raise InvalidInput(f"{baseline!r} is none of {', '.join(labels)}", field="baseline")
     if dry_run:
         _print_plan(sweep_spec.runs(), store, workers, as_json)
         return
     make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
-    _play(sweep_spec.runs(), store, make, quiet, as_json)
+    _play(sweep_spec.runs(), store, make, quiet, as_json, baseline=baseline)
 
 
 def sweep(
@@ -163,6 +167,7 @@ def _play(
     quiet: bool,
     as_json: bool,
     file: Path | None = None,
+    baseline: str | None = None,
 ) -> None:
     """Play runs into a store; ``file`` holds their specs, if they come from one."""
     from advmdp.cli.terminal.sweep_progress import following
@@ -194,21 +199,22 @@ def _play(
         )
         raise typer.Exit(opt.INTERRUPTED)
     if not as_json and summary.n_found + summary.n_played:
-        _print_tables(store, runs)
+        _print_tables(store, runs, baseline)
     for failed, reason in summary.failures.items():
         typer.echo(f"failed: {failed}: {plain_text(reason)}", err=True)
     if summary.failures:
         raise typer.Exit(opt.FAILED)
 
 
-def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
+def _print_tables(store: Store, runs: Sequence[RunSpec], baseline: str | None) -> None:
     """The results of these runs, a table for every world."""
     from rich.console import Console
 
     from advmdp.cli.terminal.tables import rich_table
     from advmdp.reports.cells import cells_of
     from advmdp.reports.from_store import results_from_store
-    from advmdp.reports.tables.cell_tables import comparison_table, reward_table, summary_table
+    from advmdp.reports.tables.cell_tables import reward_table, summary_table
+    from advmdp.reports.tables.comparison_tables import readable_comparisons
 
     cells = cells_of(results_from_store(store, [run.id for run in runs]))
     console = Console(highlight=False)
@@ -218,7 +224,7 @@ def _print_tables(store: Store, runs: Sequence[RunSpec]) -> None:
         if earned is not None:
             console.print(rich_table(earned, cell.name))
         if len(cell.groups) > 1 and len(cells) == 1:
-            console.print(rich_table(comparison_table(cell), cell.name))
+            console.print(rich_table(readable_comparisons(cell, baseline), cell.name))
     if len(cells) > MOST_TABLES:
         more = f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}"
         console.print(plain_text(more), markup=False)

@@ -20,15 +20,22 @@ def report(
         "report.html"
     ),
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    baseline: opt.BaselineOption = None,
 ) -> None:
     """Write one HTML page about all finished runs; it opens offline."""
     from advmdp.reports.html.report_page import write_report
 
-    typer.echo(plain_text(f"Report: {write_report(_results(store), output, title)}"))
+    path = write_report(_results(store), output, title, baseline)
+    typer.echo(plain_text(f"Report: {path}"))
 
 
 def figure(
-    kind: Annotated[str, typer.Argument(help="regret, rate, terms, epochs or realised.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="regret, rate, terms, epochs, realised; intervals of many: ranking, comparisons."
+        ),
+    ],
     output: Annotated[Path, typer.Argument(help="Where the figure goes: .pdf, .svg or .png.")],
     store: opt.StoreOption = opt.DEFAULT_STORE,
     mdp: Annotated[str | None, typer.Option(help="Part of the MDP's label.")] = None,
@@ -40,11 +47,23 @@ def figure(
     learner: Annotated[
         list[str] | None, typer.Option(help="Only these learners; may be repeated.")
     ] = None,
+    baseline: opt.BaselineOption = None,
     titles: Annotated[bool, typer.Option(help="Titles above the axes.")] = True,
+    by_setting: Annotated[
+        bool, typer.Option("--by-setting", help="A panel for all who know and see the same.")
+    ] = False,
+    width: Annotated[float, typer.Option(help="Of the figure, in inches.")] = 3.3,
+    height: Annotated[float, typer.Option(help="Of a panel, in inches.")] = 2.1,
+    x_axis: Annotated[str | None, typer.Option(help="linear or log.")] = None,
+    y_axis: Annotated[str | None, typer.Option(help="linear or log.")] = None,
+    x_label: Annotated[str | None, typer.Option(help="In place of the usual one.")] = None,
+    y_label: Annotated[str | None, typer.Option(help="In place of the usual one.")] = None,
 ) -> None:
     """Write one figure of the report in a paper's style."""
+    from advmdp.reports.figures.figure_look import FigureLook
     from advmdp.reports.figures.paper_figure import write_figure
 
+    look = FigureLook(width, height, x_axis, y_axis, x_label, y_label, titles, by_setting)
     path = write_figure(
         _results(store),
         kind,
@@ -54,7 +73,8 @@ def figure(
         n_episodes=episodes,
         units=units,
         learners=tuple(learner or ()),
-        titles=titles,
+        baseline=baseline,
+        look=look,
     )
     typer.echo(plain_text(f"Figure: {path}"))
 

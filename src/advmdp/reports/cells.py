@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.schema import CELL, FINISHED, KEYS, REPLICATE, STEPS, Level, loss_columns
-from advmdp.reports.comparisons import Comparison, compare
+from advmdp.reports.comparisons import AgainstBaseline, Comparison, compare, compare_with
 from advmdp.reports.results import Results, curve_columns
 from advmdp.reports.statistics import Band, Floats, Interval, mean_band, mean_interval
 from advmdp.reports.units import Units
@@ -96,6 +96,10 @@ class Cell:
     def comparisons(self) -> tuple[Comparison, ...]:
         """All pairs of learners that share a replicate."""
         return compare(self.groups)
+
+    def against(self, baseline: str) -> tuple[AgainstBaseline, ...]:
+        """All other learners that share a replicate with the baseline."""
+        return compare_with(baseline, self.groups)
 
 
 def cells_of(results: Results) -> list[Cell]:

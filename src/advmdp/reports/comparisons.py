@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from advmdp.errors import InvalidInput
 from advmdp.reports.sign_flips import sign_flip_p_values
 from advmdp.reports.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
     from advmdp.reports.cells import Group, Replicate
+
+SIGNIFICANT = 0.05
+"""Adjusted p-values below it are marked: among the comparisons of one table no difference that is
+zero is marked with probability 0.95."""
+USUAL_BASELINE = "uob-reps"
 
 
 @dataclass(frozen=True)
@@ -26,29 +32,46 @@ class Comparison:
     """The p-value adjusted for all pairs of the cell."""
 
 
+@dataclass(frozen=True)
+class AgainstBaseline:
+    """The regret of a learner minus that of the baseline, replicate by replicate."""
+
+    learner: str
+    difference: Interval
+    p_value: float
+    adjusted: float
+    """The p-value adjusted for all comparisons with this baseline."""
+
+    @property
+    def significant(self) -> bool:
+        """Whether the difference is marked."""
+        return self.adjusted < SIGNIFICANT
+
+
 def compare(groups: Sequence[Group]) -> tuple[Comparison, ...]:
     """All pairs of learners that share a replicate, the ones with the least regret first."""
-    ordered = sorted(groups, key=lambda group: group.regret.estimate)
-    pairs = [
-        (first, second, differences)
-        for first, second in combinations(ordered, 2)
-        if (differences := paired_differences(first, second))
-    ]
-    if not pairs:
-        return ()
-    replicates = sorted({replicate for _, _, differences in pairs for replicate in differences})
-    table = [[d.get(replicate, 0.0) for _, _, d in pairs] for replicate in replicates]
-    p_values, adjusted = sign_flip_p_values(table)
+    pairs = list(combinations(_ordered(groups), 2))
     return tuple(
-        Comparison(
-            first.learner,
-            second.learner,
-            mean_interval(list(differences.values())),
-            float(p_values[i]),
-            float(adjusted[i]),
-        )
-        for i, (first, second, differences) in enumerate(pairs)
+        Comparison(tested.first, tested.second, *tested.result) for tested in _tested(pairs)
     )
+
+
+def compare_with(baseline: str, groups: Sequence[Group]) -> tuple[AgainstBaseline, ...]:
+    """Every learner that shares a replicate with the baseline, the least regret first."""
+    named = {group.learner: group for group in groups}
+    if baseline not in named:
+        raise InvalidInput(
+            f"no learner '{baseline}' in this cell; there are {', '.join(named)}", field="baseline"
+        )
+    pairs = [(named[baseline], group) for group in _ordered(groups) if group.learner != baseline]
+    return tuple(AgainstBaseline(tested.second, *tested.result) for tested in _tested(pairs))
+
+
+def usual_baseline(groups: Sequence[Group]) -> str:
+    """The baseline where none is chosen: UOB-REPS, or else the learner with the least regret."""
+    ordered = _ordered(groups)
+    named = (group.learner for group in ordered if group.learner == USUAL_BASELINE)
+    return next(named, ordered[0].learner)
 
 
 def paired_differences(first: Group, second: Group) -> dict[Replicate, float]:
@@ -58,3 +81,31 @@ def paired_differences(first: Group, second: Group) -> dict[Replicate, float]:
         for replicate, regret in first.regret_of.items()
         if replicate in second.regret_of
     }
+
+
+class _Tested(NamedTuple):
+    first: str
+    second: str
+    result: tuple[Interval, float, float]
+    """The difference, its p-value, and that value adjusted for all that were tested together."""
+
+
+def _tested(pairs: Sequence[tuple[Group, Group]]) -> Iterator[_Tested]:
+    """The pairs that share a replicate, with p-values that are adjusted for all of them."""
+    shared = [
+        (first.learner, second.learner, differences)
+        for first, second in pairs
+        if (differences := paired_differences(first, second))
+    ]
+    if not shared:
+        return
+    replicates = sorted({replicate for _, _, differences in shared for replicate in differences})
+    table = [[d.get(replicate, 0.0) for _, _, d in shared] for replicate in replicates]
+    p_values, adjusted = sign_flip_p_values(table)
+    for i, (first, second, differences) in enumerate(shared):
+        interval = mean_interval(list(differences.values()))
+        yield _Tested(first, second, (interval, float(p_values[i]), float(adjusted[i])))
+
+
+def _ordered(groups: Sequence[Group]) -> list[Group]:
+    return sorted(groups, key=lambda group: group.regret.estimate)

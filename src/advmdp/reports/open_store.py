@@ -14,12 +14,18 @@ class OpenStore(Store):
     Nothing is written into it, and no code that its specs name is imported.
     """
 
-    def report(self, output: str | Path = "report.html", title: str | None = None) -> Path:
+    def report(
+        self,
+        output: str | Path = "report.html",
+        title: str | None = None,
+        baseline: str | None = None,
+    ) -> Path:
         """Write one HTML page about all finished runs, which opens offline; returns its path."""
         from advmdp.reports.from_store import results_from_store
         from advmdp.reports.html.report_page import write_report
 
-        return write_report(results_from_store(self), file_path(output, "output"), title)
+        target = file_path(output, "output")
+        return write_report(results_from_store(self), target, title, baseline)
 
 
 def open_store(path: str | Path) -> OpenStore:

@@ -13,8 +13,14 @@ from advmdp.claims.output.findings_json import as_data
 from advmdp.claims.output.findings_table import summary_line, texts_of
 from advmdp.claims.playing.run_grids import UOB_REPS
 from advmdp.claims.references.regret_bounds import LOWER, UPPER
-from advmdp.reports.figures.line_styles import COLOURS, DASHES, Style, styles_of
-from advmdp.reports.html.self_contained import ASSETS, package_text, self_contained
+from advmdp.reports.figures.line_styles import Style, styles_of
+from advmdp.reports.html.self_contained import (
+    ASSETS,
+    CHART_SCRIPTS,
+    PALETTES,
+    package_text,
+    self_contained,
+)
 from advmdp.reports.output_path import checked_path
 
 TITLE = "The paper's claims, measured"
@@ -52,7 +58,7 @@ def findings_page(findings: Findings, *, command: str, store: str) -> str:
         "summary": f"{summary_line(findings)}. Measured by advmdp {advmdp.__version__} with:",
         "command": command,
         "store": store,
-        "look": {"colours": COLOURS, "dashes": DASHES},
+        "look": PALETTES,
         "findings": [_finding(name, found) for name, found in findings.items()],
     }
     return self_contained(
@@ -60,7 +66,8 @@ def findings_page(findings: Findings, *, command: str, store: str) -> str:
         data,
         body=package_text(here, "verify.html"),
         style=package_text(ASSETS, "page.css") + package_text(here, "verify.css"),
-        script=package_text(ASSETS, "chart.js") + package_text(here, "verify.js"),
+        script="".join(package_text(ASSETS, name) for name in CHART_SCRIPTS)
+        + package_text(here, "verify.js"),
     )
 
 

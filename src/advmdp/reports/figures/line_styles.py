@@ -1,7 +1,11 @@
 """Colours and line styles, the same on web pages and on paper.
 
 Every learner has a colour from a palette for colour-blind readers and a line style that survives
-black-and-white printing; with six colours and five line styles, thirty learners differ.
+black-and-white printing; with six colours and five line styles, thirty learners differ.  The
+palettes were searched from that of Okabe and Ito, two of whose colours are too pale for thin lines
+on white.  Each colour has a contrast of at least 3 with its ground, and any two are at least 20
+apart in CIELAB, also for readers with protanopia or deuteranopia (Machado, Oliveira and Fernandes,
+2009), on both grounds.
 """
 
 from __future__ import annotations
@@ -11,8 +15,11 @@ from typing import NamedTuple
 
 from advmdp.reports.figures.panels import PLAIN_KEYS, TERM_NAMES
 
-# The palette of Okabe and Ito, which colour-blind readers can distinguish.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+COLOURS = ("#005FBE", "#B7411E", "#01A063", "#B86693", "#D67C00", "#4D1C72")
+COLOURS_ON_DARK = ("#6586C4", "#D7631E", "#4EE685", "#CEBCCA", "#FBE643", "#7E69FF")
+"""The same hues for pages on a dark ground."""
+PAPER, DARK_PAPER = "#FFFFFF", "#17181B"
+"""The grounds of the two palettes."""
 INK, FAINT, GRID = "#222222", "#8a8a8a", "#e4e4e4"
 DASHES: tuple[tuple[float, ...], ...] = ((), (6, 2), (2, 1.5), (7, 2, 1.5, 2), (10, 2, 2, 2, 2, 2))
 

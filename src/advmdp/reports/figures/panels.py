@@ -38,6 +38,18 @@ class Series:
     high: Floats | None = None
     dots: bool = False
 
+    @property
+    def is_learner(self) -> bool:
+        """Whether it belongs to a learner; the best fixed policy and the four terms do not."""
+        return self.key not in (*PLAIN_KEYS, *TERM_NAMES.values())
+
+    @property
+    def below_zero(self) -> Floats:
+        """Where the mean or the lower end has no logarithm; a figure on such an axis says it."""
+        ends = self.y if self.low is None else np.fmin(self.y, self.low)
+        there: Floats = self.x[(ends <= 0.0) & (self.x > 0.0)]
+        return there
+
 
 @dataclass(frozen=True)
 class Panel:

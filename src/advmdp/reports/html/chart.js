@@ -1,15 +1,17 @@
 "use strict";
 // A chart as SVG: axes, bands, lines, dots with error bars, and a tooltip that follows the pointer.
 // A panel is that of figures/panels.py; `look` has colours, dashes, styles by key, and the hidden keys.
+// One unit of a drawing is one pixel, so that its text has the size of the page at every width.
 
-const WIDTH = 680, HEIGHT = 400, RIGHT = 26, TOP = 10, BOTTOM = 50;
-const MOST_DECADES = 6, MOST_READ = 14;
+const RIGHT = 26, TOP = 10, BOTTOM = 50, LETTER = 7.6;
+const MOST_DECADES = 6, MOST_BANDS = 6;  // more bands than these cover each other
+const DRAWN = ["svg", "g", "path", "line", "rect", "circle", "text", "title", "clipPath"];
+const LOG_NOTE = " \u25be at the bottom: a value or a band reaches zero or below, where a logarithmic axis ends.";
 let charts = 0;
 
 function element(name, attributes = {}, parent = null, text = null) {
-  const isDrawing = ["svg", "g", "path", "line", "rect", "circle", "text", "clipPath"].includes(name);
-  const made = isDrawing ? document.createElementNS("http://www.w3.org/2000/svg", name)
-                         : document.createElement(name);
+  const made = DRAWN.includes(name) ? document.createElementNS("http://www.w3.org/2000/svg", name)
+                                    : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   if (text !== null) made.textContent = text;  // never markup: labels come from users
   if (parent) parent.append(made);
@@ -20,11 +22,16 @@ function dressed(made, key, look) {
   const [colour, dash] = look.styles[key];
   made.classList.add("series");
   made.dataset.key = key;
-  if (colour >= 0) made.style.setProperty("--hue", look.colours[colour]);
+  if (colour >= 0) {
+    made.style.setProperty("--hue", look.colours[colour]);
+    made.style.setProperty("--hue-on-dark", look.colours_on_dark[colour]);
+  }
   if (made.classList.contains("line") && look.dashes[dash].length)
     made.setAttribute("stroke-dasharray", look.dashes[dash].map((length) => 1.5 * length).join(" "));
   return made;
 }
+
+const isPlain = (key, look) => look.styles[key][0] < 0;  // neither a learner nor a term
 
 function numberText(value) {
   const size = Math.abs(value);
@@ -34,6 +41,7 @@ function numberText(value) {
 }
 
 function roundTicks(low, high, count) {
+  if (!(high > low)) return [low];
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((part) => part * power).find((part) => part >= rough * (1 - 1e-9));
   const ticks = [];
@@ -49,6 +57,16 @@ function logTicks(low, high) {
     for (const part of parts) ticks.push(Number((part * 10 ** power).toPrecision(1)));
   const inside = ticks.filter((tick) => tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9));
   return inside.length > 1 ? inside : roundTicks(low, high, 4);  // less than a factor of two or so
+}
+
+// Those ticks whose labels do not run into each other.
+function apart(ticks, place) {
+  const kept = [];
+  for (const tick of ticks) {
+    const last = kept[kept.length - 1], half = (label) => LETTER / 2 * numberText(label).length;
+    if (!kept.length || Math.abs(place(tick) - place(last)) > half(tick) + half(last) + 6) kept.push(tick);
+  }
+  return kept;
 }
 
 // Ends of an axis over the visible series: all means, and bands unless they are much wider.
@@ -75,69 +93,78 @@ function scale([low, high], begin, end, log) {
   return (value) => begin + (end - begin) * (place(value) - place(low)) / span;
 }
 
-function drawAxes(svg, panel, ticks, left, x, y) {
-  const bottom = HEIGHT - BOTTOM, right = WIDTH - RIGHT;
+function drawAxes(svg, panel, ticks, {left, right, bottom, width, height}, x, y) {
   for (const tick of ticks.y) {
     element("line", {class: "grid", x1: left, x2: right, y1: y(tick), y2: y(tick)}, svg);
     element("text", {x: left - 8, y: y(tick) + 5, "text-anchor": "end"}, svg, numberText(tick));
   }
-  for (const tick of ticks.x) {
+  for (const tick of apart(ticks.x, x)) {
     element("line", {class: "axis", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 5}, svg);
-    const label = numberText(tick), inside = WIDTH - 4.5 * label.length;  // the last one stays whole
+    const label = numberText(tick), inside = width - LETTER / 2 * label.length;  // the last one stays whole
     element("text", {x: Math.min(x(tick), inside), y: bottom + 21, "text-anchor": "middle"}, svg, label);
   }
   element("line", {class: "axis", x1: left, x2: right, y1: bottom, y2: bottom}, svg);
   element("line", {class: "axis", x1: left, x2: left, y1: TOP, y2: bottom}, svg);
-  element("text", {x: (left + right) / 2, y: HEIGHT - 8, "text-anchor": "middle"}, svg, panel.x_label);
+  if (!panel.x_label) return;
+  element("text", {x: (left + right) / 2, y: height - 8, "text-anchor": "middle"}, svg, panel.x_label);
   const middle = (TOP + bottom) / 2;
   element("text", {x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})`},
           svg, panel.y_label);
 }
 
-function drawSeries(group, series, panel, x, y, look) {
-  const floor = HEIGHT - BOTTOM + 40;  // where values that have no logarithm go, out of sight
+// `manner`: "ghost" (a thin grey line), "quiet" (its band appears when it is lit), or "".
+function drawSeries(group, series, panel, x, y, bottom, look, manner) {
+  const floor = bottom + 40;  // where values that have no logarithm go, out of sight
   const height = (value) => (panel.y_log && value <= 0 ? floor : y(value));
   const points = series.x.map((_, i) => i).filter(
     (i) => series.y[i] !== null && !(panel.x_log && series.x[i] <= 0));
   const at = (i, values) => `${x(series.x[i]).toFixed(1)} ${height(values[i]).toFixed(1)}`;
-  const banded = series.low ? points.filter((i) => series.low[i] !== null) : [];
+  const banded = series.low && manner !== "ghost" ? points.filter((i) => series.low[i] !== null) : [];
+  const mark = (name, attributes) => {
+    const made = dressed(element(name, attributes, group), series.key, look);
+    if (manner) made.classList.add(manner);
+    return made;
+  };
+  if (panel.y_log && !manner)
+    for (const i of points)
+      if ((series.y[i] <= 0 || (series.low && series.low[i] !== null && series.low[i] <= 0)) && series.x[i] > 0)
+        mark("path", {class: "cut", d: `M${(x(series.x[i]) - 4).toFixed(1)} ${bottom - 7}h8l-4 6Z`});
   if (series.dots) {
     for (const i of banded)
-      dressed(element("line", {class: "whisker", x1: x(series.x[i]), x2: x(series.x[i]),
-                               y1: height(series.low[i]), y2: height(series.high[i])}, group), series.key, look);
+      mark("line", {class: "whisker", x1: x(series.x[i]), x2: x(series.x[i]),
+                    y1: height(series.low[i]), y2: height(series.high[i])});
     for (const i of points)
-      dressed(element("circle", {class: "dot", cx: x(series.x[i]), cy: height(series.y[i]), r: series.low ? 3 : 2.2}, group),
-              series.key, look);
+      mark("circle", {class: "dot", cx: x(series.x[i]), cy: height(series.y[i]), r: series.low ? 3 : 2.2});
     return;
   }
   if (banded.length) {
     const outline = [...banded.map((i) => at(i, series.high)), ...banded.reverse().map((i) => at(i, series.low))];
-    dressed(element("path", {class: "band", d: `M${outline.join("L")}Z`}, group), series.key, look);
+    mark("path", {class: "band", d: `M${outline.join("L")}Z`});
   }
-  if (points.length)
-    dressed(element("path", {class: "line", d: `M${points.map((i) => at(i, series.y)).join("L")}`}, group),
-            series.key, look);
+  if (points.length) mark("path", {class: "line", d: `M${points.map((i) => at(i, series.y)).join("L")}`});
 }
 
-// Values at the evaluation point nearest to the pointer, largest first.
-function follow(svg, figure, shown, panel, left, x, look) {
+// Values at the evaluation point nearest to the pointer, largest first as the lines are, all of them.
+function follow(svg, figure, shown, panel, {left, right, bottom, width}, x, look) {
   const stops = [...new Set(shown.flatMap((series) => series.x))].filter((stop) => !panel.x_log || stop > 0);
-  const reader = element("line", {class: "reader", y1: TOP, y2: HEIGHT - BOTTOM, visibility: "hidden"}, svg);
+  const reader = element("line", {class: "reader", y1: TOP, y2: bottom, visibility: "hidden"}, svg);
   const tip = element("div", {class: "tip", hidden: ""}, figure);
-  const area = element("rect", {class: "area", x: left, y: TOP, width: WIDTH - left - RIGHT,
-                                height: HEIGHT - TOP - BOTTOM, fill: "transparent"}, svg);
+  const area = element("rect", {class: "area", x: left, y: TOP, width: Math.max(1, right - left),
+                                height: bottom - TOP, fill: "transparent"}, svg);
   area.addEventListener("pointermove", (event) => {
-    const box = svg.getBoundingClientRect(), across = (event.clientX - box.left) / box.width * WIDTH;
+    const box = svg.getBoundingClientRect(), across = (event.clientX - box.left) / box.width * width;
     const stop = stops.reduce((best, other) => Math.abs(x(other) - across) < Math.abs(x(best) - across) ? other : best);
-    tip.replaceChildren(element("strong", {}, null, `${panel.x_label}: ${numberText(stop)}`));
+    const label = panel.x_label || "episodes";
+    tip.replaceChildren(element("strong", {}, null, `${label}: ${numberText(stop)}`));
     const read = shown.map((series) => ({series, i: series.x.indexOf(stop)}))
       .filter(({series, i}) => i >= 0 && series.y[i] !== null)
       .sort((one, other) => other.series.y[other.i] - one.series.y[one.i]);
-    for (const {series, i} of read.slice(0, MOST_READ)) {
-      const line = element("div", {}, tip);
+    const rows = element("div", {class: read.length > 16 ? "many" : ""}, tip);
+    for (const {series, i} of read) {
+      const line = element("div", {class: "read"}, rows);
       line.append(swatch(series.key, look));
       element("span", {}, line, series.label);
-      const known = series.low && series.low[i] !== null;
+      const known = series.low && series.low[i] !== null && read.length <= 16;
       const interval = known ? ` [${numberText(series.low[i])}, ${numberText(series.high[i])}]` : "";
       element("span", {}, line, numberText(series.y[i]) + interval);
     }
@@ -145,8 +172,8 @@ function follow(svg, figure, shown, panel, left, x, look) {
     reader.setAttribute("x2", x(stop));
     reader.setAttribute("visibility", "visible");
     tip.hidden = false;
-    const place = x(stop) / WIDTH * box.width, after = place + 16 + tip.offsetWidth < box.width;
-    tip.style.left = `${after ? place + 16 : Math.max(0, place - 16 - tip.offsetWidth)}px`;
+    const place = x(stop), after = place + 16 + tip.offsetWidth < Math.max(box.width, innerWidth - box.left - 20);
+    tip.style.left = `${after ? place + 16 : Math.max(12 - box.left, place - 16 - tip.offsetWidth)}px`;
     tip.style.top = `${svg.offsetTop || 40}px`;
   });
   area.addEventListener("pointerleave", () => {
@@ -161,37 +188,85 @@ function swatch(key, look) {
   return svg;
 }
 
-function chart(panel, look) {
-  const figure = element("figure");
-  const head = element("header", {}, figure);
-  element("strong", {}, head, panel.title);
-  const switches = element("span", {}, head);
-  for (const axis of ["x", "y"]) {
-    const log = element("button", {type: "button", "aria-pressed": panel[`${axis}_log`]}, switches, `log ${axis}`);
-    log.addEventListener("click", () => {
-      panel[`${axis}_log`] = !panel[`${axis}_log`];
-      figure.replaceWith(chart(panel, look));
-    });
-  }
-  const shown = panel.series.filter((series) => !look.hidden.has(series.key));
-  const svg = element("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": panel.title}, figure);
+const visible = (panel, look) => panel.series.filter((series) => !look.hidden.has(series.key));
+
+function extentOf(panel, shown) {
   const xs = shown.flatMap((series) => series.x).filter((value) => !panel.x_log || value > 0);
-  const xEnds = xs.length ? [Math.min(...xs), Math.max(...xs)] : [1, 10];
   const edges = shown.flatMap((series) => (series.low ? [...series.low, ...series.high] : []));
-  const yEnds = ends(shown.flatMap((series) => series.y), edges, panel.y_log, panel.from_zero);
+  return {x: xs.length ? [Math.min(...xs), Math.max(...xs)] : [1, 10],
+          y: ends(shown.flatMap((series) => series.y), edges, panel.y_log, panel.from_zero)};
+}
+
+// Draw into `svg`, which has a width in pixels.  With `focus`, only that key has colour and a band.
+function plot(svg, figure, panel, look, width, focus = null) {
+  const height = focus === null ? Math.max(250, Math.min(400, 0.59 * width)) : 0.66 * width + 20;
+  const shown = visible(panel, look), extent = extentOf(panel, shown);
+  const bottom = height - (panel.x_label ? BOTTOM : 28), right = width - (focus === null ? RIGHT : 14);
   const inset = shown.some((series) => series.dots) ? 12 : 0;  // dots at the ends stay whole
-  const ticks = {x: panel.x_log ? logTicks(...xEnds) : roundTicks(...xEnds, 6),
-                 y: panel.y_log ? logTicks(...yEnds) : roundTicks(...yEnds, 6)};
-  const left = 42 + 8 * Math.max(...ticks.y.map((tick) => numberText(tick).length));
-  const x = scale(xEnds, left + inset, WIDTH - RIGHT - inset, panel.x_log);
-  const y = scale(yEnds, HEIGHT - BOTTOM, TOP, panel.y_log);
-  drawAxes(svg, panel, ticks, left, x, y);
+  const ticks = {x: panel.x_log ? logTicks(...extent.x) : roundTicks(...extent.x, Math.max(2, width / 110)),
+                 y: panel.y_log ? logTicks(...extent.y) : roundTicks(...extent.y, Math.max(2, height / 60))};
+  const left = (panel.x_label ? 36 : 12) + LETTER * Math.max(...ticks.y.map((tick) => numberText(tick).length));
+  const area = {left, right, bottom, width, height};
+  const x = scale(extent.x, left + inset, right - inset, panel.x_log), y = scale(extent.y, bottom, TOP, panel.y_log);
+  for (const [name, value] of [["viewBox", `0 0 ${width} ${height}`], ["width", width], ["height", height]])
+    svg.setAttribute(name, value);
+  svg.replaceChildren();
+  figure.querySelector(".tip")?.remove();
+  drawAxes(svg, panel, ticks, area, x, y);
   const clip = element("clipPath", {id: `clip${++charts}`}, svg);
-  element("rect", {x: left, y: TOP - 3, width: WIDTH - left - RIGHT + 3, height: HEIGHT - TOP - BOTTOM + 3}, clip);
+  element("rect", {x: left, y: TOP - 3, width: Math.max(1, right - left + 3), height: bottom - TOP + 3}, clip);
   const group = element("g", {"clip-path": `url(#clip${charts})`}, svg);
-  for (const series of shown) drawSeries(group, series, panel, x, y, look);
-  if (shown.length) follow(svg, figure, shown, panel, left, x, look);
-  else element("text", {x: WIDTH / 2, y: HEIGHT / 2, "text-anchor": "middle"}, svg, "everything is hidden");
-  element("figcaption", {}, figure, panel.note);
+  const own = (series) => focus === null || series.key === focus || isPlain(series.key, look);
+  const many = focus === null && new Set(shown.map((series) => series.key)).size > MOST_BANDS;
+  for (const series of shown.filter((one) => !own(one) && !one.dots)) drawSeries(group, series, panel, x, y, bottom, look, "ghost");
+  for (const series of shown.filter(own)) drawSeries(group, series, panel, x, y, bottom, look, many ? "quiet" : "");
+  if (shown.length) follow(svg, figure, shown.filter(own), panel, area, x, look);
+  else element("text", {x: width / 2, y: height / 2, "text-anchor": "middle"}, svg, "everything is hidden");
+  return many;
+}
+
+// A figure whose drawing has as many units as it has pixels, also when the page becomes narrower.
+function fitted(figure, draw, widest) {
+  const page = document.documentElement.clientWidth - 40;
+  let drawn = Math.min(widest, Math.max(200, page));
+  draw(drawn);
+  new ResizeObserver(() => {
+    const width = Math.min(widest, Math.round(figure.clientWidth));
+    if (width > 100 && Math.abs(width - drawn) > 1) draw(drawn = width);
+  }).observe(figure);
   return figure;
+}
+
+// The heading of a figure: its title, and switches and downloads at the right.
+function heading(figure, title, switches) {
+  const head = element("header", {}, figure);
+  element("strong", {}, head, title);
+  const side = element("span", {}, head);
+  for (const [name, pressed, press] of switches) {
+    const button = element("button", {type: "button"}, side, name);
+    if (pressed !== null) button.setAttribute("aria-pressed", pressed);
+    button.addEventListener("click", press);
+  }
+  return head;
+}
+
+function axisSwitches(panel, renewed) {
+  return ["x", "y"].map((axis) => [`log ${axis}`, panel[`${axis}_log`], () => {
+    panel[`${axis}_log`] = !panel[`${axis}_log`];
+    renewed();
+  }]);
+}
+
+function chart(panel, look, more = []) {
+  const figure = element("figure");
+  const again = () => figure.replaceWith(chart(panel, look, more));
+  heading(figure, panel.title, [...more, ...axisSwitches(panel, again), ...downloads(figure, panel.title, look,
+          () => panelRows(panel, look))]);
+  const svg = element("svg", {role: "img", "aria-label": panel.title}, figure);
+  const caption = element("figcaption", {}, figure);
+  return fitted(figure, (width) => {
+    const many = plot(svg, figure, panel, look, width);
+    caption.textContent = panel.note + (svg.querySelector(".cut") ? LOG_NOTE : "") +
+      (many ? " Bands appear where the pointer rests on a name of the legend." : "");
+  }, 760);
 }

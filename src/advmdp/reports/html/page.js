@@ -1,7 +1,7 @@
 // Tabs, the selected cell, the legend that all charts share, tables, and the specs.
 
 const report = JSON.parse(document.getElementById("data").textContent);
-const look = {...report.look, hidden: new Set()};
+const look = {...report.look, hidden: new Set(), together: false};
 const TABS = {
   overview: "Overview", regret: "Regret", rate: "Rate in T", terms: "Four terms", epochs: "Epochs and widths",
   realised: "Realised and expected", comparisons: "Comparisons", specs: "Specs",
@@ -12,18 +12,23 @@ const EMPTY = {
 };
 const at = (id) => document.getElementById(id);
 const sections = {}, stale = new Set();
-let tab = "overview", cell = 0;
+let tab = "overview", cell = 0, baseline = report.baseline;
 
 function table(sheet) {
   const box = element("div", {class: "scroll"});
   if (!sheet) return box;
-  element("h2", {}, box, sheet.title);
-  const grid = element("table", {}, box);
+  const top = element("div", {class: "sheet-head"}, box);
+  element("h2", {}, top, sheet.title);
+  const download = element("button", {type: "button", class: "download"}, top, "CSV");
+  download.addEventListener("click", () => saveCsv(sheet.title, [sheet.columns,
+    ...lines.map(({row}) => row.entries.map((entry) => entry.value ?? entry.text))]));
+  const sign = element("p", {class: "sign", hidden: ""}, box, "\u2190 the table goes on: scroll sideways \u2192");
+  const wide = element("div", {class: "wide", tabindex: 0}, box), grid = element("table", {}, wide);
   const head = element("tr", {}, element("thead", {}, grid)), body = element("tbody", {}, grid);
   const isNumber = sheet.columns.map((_, i) => sheet.rows.some((row) => row.entries[i].value !== null));
   const lines = sheet.rows.filter((row) => !row.learners.some((learner) => look.hidden.has(learner))).map((row) => {
     const line = element("tr");
-    row.entries.forEach((entry, i) => element("td", isNumber[i] ? {class: "number"} : {}, line, entry.text));
+    row.entries.forEach((entry, i) => element(i ? "td" : "th", {...(isNumber[i] ? {class: "number"} : {}), ...(i ? {} : {scope: "row"})}, line, entry.text));
     if (row.cell !== null) {
       line.classList.add("choice");
       line.classList.toggle("chosen", row.cell === cell);
@@ -32,7 +37,7 @@ function table(sheet) {
     return {line, row};
   });
   sheet.columns.forEach((name, i) => {
-    const column = element("th", {scope: "col", tabindex: 0, class: isNumber[i] ? "number" : ""}, head, name);
+    const column = explained(element("th", {scope: "col", tabindex: 0, class: isNumber[i] ? "number" : ""}, head, name), name);
     const sort = () => {
       const down = column.getAttribute("aria-sort") === "ascending";
       for (const other of head.children) other.removeAttribute("aria-sort");
@@ -46,7 +51,52 @@ function table(sheet) {
     column.addEventListener("keydown", (event) => event.key === "Enter" && sort());
   });
   body.append(...lines.map(({line}) => line));
-  element("p", {class: "note"}, box, sheet.note);
+  if (sheet.note) element("p", {class: "note"}, box, sheet.note);
+  new ResizeObserver(() => {
+    sign.hidden = wide.scrollWidth <= wide.clientWidth + 1;
+  }).observe(wide);
+  return box;
+}
+
+// Where the pointer rests, or the keyboard stops, a term says what it means.
+function explained(made, term) {
+  const text = report.terms[term] ?? report.terms[term.replace(/ \(.*/, "")];
+  if (!text) return made;
+  made.classList.add("term");
+  made.setAttribute("aria-description", text);
+  const say = () => {
+    const hint = at("hint"), box = made.getBoundingClientRect();
+    hint.textContent = text;
+    hint.hidden = false;
+    hint.style.left = `${Math.max(8, Math.min(box.left, innerWidth - hint.offsetWidth - 8))}px`;
+    hint.style.top = `${box.bottom + 6}px`;
+  };
+  for (const event of ["pointerenter", "focus"]) made.addEventListener(event, say);
+  for (const event of ["pointerleave", "blur", "click"]) made.addEventListener(event, () => { at("hint").hidden = true; });
+  return made;
+}
+
+// The choice of a baseline, the forest of all others against it, and its table.
+function comparisons() {
+  const box = element("div"), all = report.cells[cell].comparisons;
+  const names = Object.keys(all);
+  const chosen = names.includes(baseline) ? baseline : report.cells[cell].baseline;
+  const label = element("label", {}, element("p", {}, box), "Compare with ");
+  const menu = element("select", {id: "baseline"}, label);
+  for (const setting of look.order) {
+    const group = element("optgroup", {label: setting});
+    for (const name of names.filter((one) => look.settings[one] === setting)) element("option", {value: name}, group, name);
+    if (group.children.length) menu.append(group);
+  }
+  menu.value = chosen;
+  menu.addEventListener("change", () => {
+    baseline = menu.value;
+    renew();
+  });
+  const beside = element("div", {class: "beside"}, box);
+  if (!all[chosen].rows.length) element("p", {}, box, "No other learner of this cell shares a replicate with it.");
+  else beside.append(element("div", {class: "charts"}), table(forestSheet(all[chosen], look)));
+  beside.querySelector(".charts")?.append(forest(all[chosen], look));
   return box;
 }
 
@@ -80,13 +130,19 @@ function draw(name) {
   section.replaceChildren(element("h2", {class: "heading"}, null, TABS[name]));
   const panels = panelsOf(name).filter((panel) => !look.hidden.has(panel.learner));
   const top = element("div", {class: "beside"}, section);
-  if (panels.length) element("div", {class: "charts"}, top).append(...panels.map((panel) => chart(panel, look)));
+  const divided = panels.some((panel) => isCrowded(panel, look));
+  if (panels.length) element("div", {class: divided ? "charts alone" : "charts"}, top)
+    .append(...panels.map((panel) => chartOrMultiples(panel, look)));
   if (name in EMPTY && !panelsOf(name).length) element("p", {}, section, EMPTY[name]);
-  if (name === "overview") section.append(table(shown.sheets.summary), table(shown.sheets.rewards), table(shown.sheets.certificates), table(report.overview));
+  if (name === "overview") {
+    element("div", {class: "charts"}, top).append(forest(shown.ranking, look));
+    top.append(table(shown.sheets.summary));
+    section.append(table(shown.sheets.rewards), table(shown.sheets.certificates), table(report.overview));
+  }
   if (name === "regret") top.append(table(shown.sheets.summary));
   if (name === "realised") top.append(table(shown.sheets.rewards));
   if (name === "rate") top.append(table(family.sheet));
-  if (name === "comparisons") section.append(table(shown.sheets.comparisons));
+  if (name === "comparisons") section.append(comparisons());
   if (name === "specs") section.append(specs());
   stale.delete(name);
 }
@@ -96,18 +152,45 @@ function legend() {
   if (!panelsOf(tab).length) for (const run of report.cells[cell].runs) keys.add(run.learner);
   keys.delete(null);
   const order = Object.keys(look.styles).filter((key) => keys.has(key));
-  at("legend").replaceChildren(...order.map((key) => {
-    const entry = element("button", {type: "button", "aria-pressed": !look.hidden.has(key), title: "double-click: this one alone"});
-    entry.dataset.key = key;
-    if (!panelsOf(tab).some((panel) => panel.learner === key)) entry.append(swatch(key, look));
-    entry.append(key);
-    entry.addEventListener("click", (event) => {
-      if (event.detail > 1) return alone(key, order);
-      if (!look.hidden.delete(key)) look.hidden.add(key);
-      renew();
-    });
-    return entry;
+  const groups = [undefined, ...look.order].map((name) => [name, order.filter((key) => look.settings[key] === name)]);
+  at("legend").replaceChildren(...groups.filter(([, members]) => members.length).map(([name, members]) => {
+    const group = element("div", {class: "group"});
+    if (name) groupSwitch(group, name, members);
+    group.append(...members.map((key) => entry(key, order)));
+    return group;
   }));
+}
+
+// The name of a setting hides or shows all learners of it.
+function groupSwitch(group, name, members) {
+  const isShown = members.some((key) => !look.hidden.has(key));
+  const button = element("button", {type: "button", class: "setting", "aria-pressed": isShown}, group, name);
+  button.addEventListener("click", () => {
+    for (const key of members) if (isShown) look.hidden.add(key); else look.hidden.delete(key);
+    renew();
+  });
+}
+
+function entry(key, order) {
+  const made = element("button", {type: "button", "aria-pressed": !look.hidden.has(key), title: "double-click: this one alone"});
+  made.dataset.key = key;
+  if (!panelsOf(tab).some((panel) => panel.learner === key)) made.append(swatch(key, look));
+  made.append(key);
+  made.addEventListener("click", (event) => {
+    if (event.detail > 1) return alone(key, order);
+    if (!look.hidden.delete(key)) look.hidden.add(key);
+    renew();
+  });
+  for (const event of ["pointerenter", "focus"]) made.addEventListener(event, () => light(key));
+  for (const event of ["pointerleave", "blur"]) made.addEventListener(event, () => light(null));
+  return made;
+}
+
+// One learner stands out in all charts, the others recede.
+function light(key) {
+  sections[tab].classList.toggle("dim", key !== null);
+  for (const made of sections[tab].querySelectorAll("figure [data-key]"))
+    made.classList.toggle("lit", made.dataset.key === key);
 }
 
 function alone(key, order) {
@@ -144,6 +227,7 @@ function start() {
   for (const [name, title] of Object.entries(TABS)) {
     const button = element("button", {type: "button", role: "tab", id: `tab-${name}`, "aria-controls": name}, at("tabs"), title);
     button.dataset.tab = name;
+    explained(button, title);
     button.addEventListener("click", () => show(name));
     sections[name] = element("section", {id: name, role: "tabpanel", "aria-labelledby": `tab-${name}`}, at("sections"));
   }

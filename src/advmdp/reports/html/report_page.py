@@ -1,7 +1,7 @@
 """The report as one self-contained web page.
 
-The charts are drawn by ``chart.js``, about two hundred lines: a plotting library would add
-megabytes to every page, and these charts follow the colours of the page, light or dark, and print.
+The charts are drawn by a few hundred lines of script: a plotting library would add megabytes to
+every page, and these charts follow the width and the colours of the page, light or dark, and print.
 """
 
 from __future__ import annotations
@@ -13,22 +13,34 @@ from pathlib import Path
 from typing import Any
 
 from advmdp.atomic_files import write_atomically
+from advmdp.errors import InvalidInput
 from advmdp.evaluation.schema import FINISHED
 from advmdp.reports.cells import Cell, cells_of
+from advmdp.reports.comparisons import usual_baseline
 from advmdp.reports.figures.cell_panels import FIGURES, rate_panels
-from advmdp.reports.figures.line_styles import COLOURS, DASHES, styles_of
-from advmdp.reports.html.self_contained import ASSETS, package_text, panel_data, self_contained
+from advmdp.reports.figures.forests import baseline_forest, ranking_forest
+from advmdp.reports.figures.line_styles import styles_of
+from advmdp.reports.html.self_contained import (
+    ASSETS,
+    CHART_SCRIPTS,
+    PALETTES,
+    forest_data,
+    package_text,
+    panel_data,
+    self_contained,
+)
 from advmdp.reports.output_path import checked_path
 from advmdp.reports.rates import families_of
 from advmdp.reports.results import Results
+from advmdp.reports.settings import Setting, setting_of
 from advmdp.reports.tables.cell_tables import (
     certificate_table,
-    comparison_table,
     overview_table,
     rate_table,
     reward_table,
     summary_table,
 )
+from advmdp.reports.tables.glossary import TERMS
 
 TITLE = "Learning in adversarial MDPs"
 RUN_FACTS = (
@@ -44,7 +56,12 @@ RUN_FACTS = (
 )
 
 
-def write_report(results: Results, path: str | os.PathLike[str], title: str | None = None) -> Path:
+def write_report(
+    results: Results,
+    path: str | os.PathLike[str],
+    title: str | None = None,
+    baseline: str | None = None,
+) -> Path:
     """Write the report and return its path.
 
     Parameters
@@ -55,31 +72,47 @@ def write_report(results: Results, path: str | os.PathLike[str], title: str | No
         Ends in .html; missing folders are created, an old report is replaced in one step.
     title
         The heading of the page.
+    baseline
+        The label of the learner that all others are compared with, until the reader chooses
+        another one; UOB-REPS by default, or else the one with the least regret.
     """
     target = checked_path(path, (".html",))
-    page = report_page(results, title or TITLE)
+    page = report_page(results, title or TITLE, baseline)
     write_atomically(target, [page.encode()])
     return target
 
 
-def report_page(results: Results, title: str = TITLE) -> str:
+def report_page(results: Results, title: str = TITLE, baseline: str | None = None) -> str:
     """The text of the page."""
+    if baseline is not None and baseline not in results.learners:
+        there = ", ".join(results.learners)
+        raise InvalidInput(f"no learner '{baseline}'; there are {there}", field="baseline")
+    scripts = (*CHART_SCRIPTS, "forest.js", "multiples.js", "page.js")
     return self_contained(
         title,
-        _data(results),
+        _data(results, baseline),
         body=package_text(ASSETS, "page.html"),
         style=package_text(ASSETS, "page.css"),
-        script=package_text(ASSETS, "chart.js") + package_text(ASSETS, "page.js"),
+        script="".join(package_text(ASSETS, script) for script in scripts),
     )
 
 
-def _data(results: Results) -> dict[str, Any]:
-    cells = cells_of(results)
+def _data(results: Results, baseline: str | None) -> dict[str, Any]:
+    # The longest runs first: they say the most.
+    cells = sorted(cells_of(results), key=lambda cell: (cell.mdp, cell.losses, -cell.n_episodes))
     families = families_of(cells)
     family_of = {cell: i for i, family in enumerate(families) for cell in family.cells}
     return {
         "counts": _counts(results, cells),
-        "look": {"colours": COLOURS, "dashes": DASHES, "styles": styles_of(results.learners)},
+        "look": {
+            **PALETTES,
+            "styles": styles_of(results.learners),
+            "settings": {learner: setting_of(learner).words for learner in results.learners},
+            "told": {learner: setting_of(learner).told for learner in results.learners},
+            "order": [setting.words for setting in Setting],
+        },
+        "terms": TERMS,
+        "baseline": baseline,
         "overview": asdict(overview_table(cells)),
         "cells": [{**_cell(cell), "family": family_of[cell]} for cell in cells],
         "families": [
@@ -93,10 +126,15 @@ def _cell(cell: Cell) -> dict[str, Any]:
     certificates, rewards = certificate_table(cell), reward_table(cell)
     return {
         "name": cell.name,
+        "ranking": forest_data(ranking_forest(cell)),
+        "baseline": usual_baseline(cell.groups),
+        "comparisons": {
+            group.learner: forest_data(baseline_forest(cell, group.learner))
+            for group in cell.groups
+        },
         "panels": {kind: panel_data(make(cell)) for kind, make in FIGURES.items()},
         "sheets": {
             "summary": asdict(summary_table(cell)),
-            "comparisons": asdict(comparison_table(cell)),
             "certificates": asdict(certificates) if certificates else None,
             "rewards": asdict(rewards) if rewards else None,
         },

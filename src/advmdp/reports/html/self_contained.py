@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.plain_text import plain_lines, plain_text
+from advmdp.reports.figures.forests import Forest
+from advmdp.reports.figures.line_styles import COLOURS, COLOURS_ON_DARK, DASHES
 from advmdp.reports.figures.panels import Panel, Series
 
 ASSETS = "advmdp.reports.html"
 """The package that holds the style and the scripts that pages share."""
+CHART_SCRIPTS = ("chart.js", "export.js")
+"""What pages with charts need."""
+PALETTES = {"colours": COLOURS, "colours_on_dark": COLOURS_ON_DARK, "dashes": DASHES}
 DIGITS = 6  # significant digits of the numbers in a page: more than a screen can show
 
 
@@ -54,6 +59,17 @@ def package_text(package: str, name: str) -> str:
 def panel_data(panels: Sequence[Panel]) -> list[dict[str, Any]]:
     """Panels in the form that ``chart.js`` expects."""
     return [{**vars(panel), "series": [_series(s) for s in panel.series]} for panel in panels]
+
+
+def forest_data(forest: Forest) -> dict[str, Any]:
+    """A forest in the form that ``forest.js`` expects."""
+    rows = []
+    for row in forest.rows:
+        estimate, low, high = _numbers(np.array(row.interval[:3]))
+        names: dict[str, Any] = {"learner": row.learner, "group": row.group, "marked": row.marked}
+        interval = {"estimate": estimate, "low": low, "high": high, "n": row.interval.n}
+        rows.append(names | interval | {"p_value": row.p_value, "adjusted": row.adjusted})
+    return {**vars(forest), "rows": rows}
 
 
 def _series(series: Series) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tables of a report: cells, learners, comparisons, rates and certificates."""
+"""The tables of a report: cells, learners, rates and certificates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 from advmdp.evaluation.schema import Kind, Level, loss_columns, solver_columns
 from advmdp.reports.cells import Cell
 from advmdp.reports.rates import Family
-from advmdp.reports.sign_flips import EXACT_FLIPS
+from advmdp.reports.settings import setting_of
 from advmdp.reports.statistics import LEVEL
 from advmdp.reports.tables.table_data import (
     NOTHING,
@@ -18,9 +18,12 @@ from advmdp.reports.tables.table_data import (
     TableRow,
     interval_entry,
     number_entry,
-    p_value_entry,
     residual_entry,
 )
+
+TOLD = "told"
+"""The column that says what a learner is told; every table that ranks learners has it."""
+TOLD_NOTE = "Told: P, the transition; all, the losses of all pairs; -, those of its path alone."
 
 
 def overview_table(cells: Sequence[Cell]) -> TableData:
@@ -36,12 +39,14 @@ def overview_table(cells: Sequence[Cell]) -> TableData:
             number_entry(len(cell.groups)),
             number_entry(sum(len(group.replicates) for group in cell.groups)),
             TableEntry(best.learner),
+            TableEntry(setting_of(best.learner).words),
             number_entry(best.regret.estimate),
             *([TableEntry(cell.units.name)] if has_rewards else []),
         )
         rows.append(TableRow(entries, cell=number))
     units = ("in",) if has_rewards else ()
-    columns = ("MDP", "losses", "T", "learners", "runs", "least regret", "mean regret", *units)
+    counts = ("MDP", "losses", "T", "learners", "runs")
+    columns = (*counts, "least regret", "knows and sees", "mean regret", *units)
     return TableData("All cells", columns, tuple(rows), "Choose a row to see its figures.")
 
 
@@ -53,6 +58,7 @@ def summary_table(cell: Cell) -> TableData:
         mean = group.per_episode("expected").estimate
         entries = (
             TableEntry(group.learner),
+            TableEntry(setting_of(group.learner).told),
             number_entry(len(group.replicates)),
             number_entry(group.regret.estimate),
             interval_entry(group.regret),
@@ -61,9 +67,10 @@ def summary_table(cell: Cell) -> TableData:
         )
         rows.append(TableRow(entries, (group.learner,)))
     mean_of = f"{cell.units.kind}/episode"
-    columns = ("learner", "n", cell.units.regret, f"{LEVEL:.0%} interval", mean_of, "episodes/s")
-    note = "n: replicates. Intervals: bootstrap over replicates, widened for small n."
+    figures = ("n", cell.units.regret, f"{LEVEL:.0%} interval", mean_of, "episodes/s")
+    note = f"{TOLD_NOTE} n: replicates. Intervals: bootstrap over replicates, widened for small n."
     note = " ".join([note, *(group.thinned for group in cell.groups if group.thinned)])
+    columns = ("learner", TOLD, *figures)
     return TableData(f"After {cell.n_episodes:,} episodes", columns, tuple(rows), note)
 
 
@@ -82,38 +89,15 @@ def reward_table(cell: Cell) -> TableData | None:
         total = group.per_episode("expected").estimate * cell.n_episodes
         entries = (
             TableEntry(group.learner),
+            TableEntry(setting_of(group.learner).told),
             *(TableEntry(cell.units.text(mean), mean) for mean in means),
             TableEntry(cell.units.text(total), total),
         )
         rows.append(TableRow(entries, (group.learner,)))
-    columns = ("learner", *(column.label for column in totals), "expected in total")
+    labels = (column.label for column in totals)
+    columns = ("learner", TOLD, *labels, "expected in total")
     note = f"Means over replicates, {cell.units.name} in a step. Realised: on sampled trajectories."
     return TableData("Rewards per episode", columns, tuple(rows), note)
-
-
-def comparison_table(cell: Cell) -> TableData:
-    """All pairs of learners, compared replicate by replicate."""
-    rows = []
-    for pair in cell.comparisons:
-        entries = (
-            TableEntry(pair.better),
-            TableEntry(pair.other),
-            number_entry(pair.difference.estimate),
-            interval_entry(pair.difference),
-            number_entry(pair.difference.n),
-            p_value_entry(pair.p_value),
-            p_value_entry(pair.adjusted),
-        )
-        rows.append(TableRow(entries, (pair.better, pair.other)))
-    columns = ("learner", "against", "difference", f"{LEVEL:.0%} interval", "n", "p", "adjusted p")
-    note = (
-        f"Difference: {cell.units.regret} of the second minus that of the first, on the same "
-        f"worlds, losses and random numbers. p: two-sided sign-flip test (exact up to n = "
-        f"{EXACT_FLIPS}; never below 2^(1-n)); adjusted: for the {len(rows)} pairs of this cell, "
-        "by their largest statistic under the same flips, but not across cells. The intervals are "
-        "not adjusted."
-    )
-    return TableData("Paired comparisons", columns, tuple(rows), note)
 
 
 def rate_table(family: Family) -> TableData:
@@ -123,6 +107,7 @@ def rate_table(family: Family) -> TableData:
         exponent = rate.law.exponent if rate.law else None
         entries = (
             TableEntry(rate.learner),
+            TableEntry(setting_of(rate.learner).told),
             TableEntry(f"{exponent.estimate:.3f}", exponent.estimate) if exponent else NOTHING,
             interval_entry(exponent, ".3f") if exponent else NOTHING,
             number_entry(exponent.n if exponent else None),
@@ -130,7 +115,8 @@ def rate_table(family: Family) -> TableData:
         )
         rows.append(TableRow(entries, (rate.learner,)))
     lengths = ", ".join(f"{cell.n_episodes:,}" for cell in family.cells)
-    columns = ("learner", "exponent", f"{LEVEL:.0%} interval", "n", "slope of log regret")
+    figures = ("exponent", f"{LEVEL:.0%} interval", "n", "slope of log regret")
+    columns = ("learner", TOLD, *figures)
     note = f"Least squares on the means, intervals by bootstrap over replicates. T: {lengths}."
     return TableData("Exponents", columns, tuple(rows), note)
 

@@ -1,0 +1,65 @@
+"""What a learner knows and sees: learners are ranked beside others, never without saying it.
+
+A learner that knows the transition P, or sees the losses of all pairs, solves an easier problem.
+The catalogue says it for the learners of the package; of all others nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from advmdp.learners.catalogue import BUILT_IN
+
+
+class Knowledge(NamedTuple):
+    """What a learner is told beside the losses of its path: in a column, and in words."""
+
+    told: str
+    words: str
+
+
+class Setting(Enum):
+    """What a learner is told, in the order in which groups are listed."""
+
+    HARDEST = Knowledge("-", "unknown P, sees its path")
+    FULL = Knowledge("all", "unknown P, sees all losses")
+    KNOWN = Knowledge("P", "known P, sees its path")
+    EASIEST = Knowledge("P, all", "known P, sees all losses")
+    UNSAID = Knowledge("?", "not in the catalogue")
+
+    @property
+    def words(self) -> str:
+        """The setting in words."""
+        return self.value.words
+
+    @property
+    def told(self) -> str:
+        """The setting in a column of a table: P, the transition; all, the losses of all pairs."""
+        return self.value.told
+
+
+def setting_of(label: str) -> Setting:
+    """The setting of the learner with this label: a name, and perhaps parameters after it.
+
+    >>> setting_of("uob-reps eta_scale=2").words, setting_of("o-reps").words
+    ('unknown P, sees its path', 'known P, sees all losses')
+    >>> setting_of("mymodule:Hedge@1f2e3d4c").words
+    'not in the catalogue'
+    """
+    maker = BUILT_IN.get(label.partition(" ")[0])
+    if maker is None:
+        return Setting.UNSAID
+    sees_all = "full information" in maker.setting
+    if maker.knows_transition:
+        return Setting.EASIEST if sees_all else Setting.KNOWN
+    return Setting.FULL if sees_all else Setting.HARDEST
+
+
+def by_setting(labels: Iterable[str]) -> dict[Setting, list[str]]:
+    """The labels by their settings, without those that nobody has."""
+    groups: dict[Setting, list[str]] = {setting: [] for setting in Setting}
+    for label in labels:
+        groups[setting_of(label)].append(label)
+    return {setting: group for setting, group in groups.items() if group}
