@@ -46,6 +46,9 @@ from advmdp.learners.mixtures.mixture import Mixture
 from advmdp.learners.ngs2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
 from advmdp.learners.per_start import PerStart
+from advmdp.learners.policy_optimisation.dilated_bonus import DilatedBonus
+from advmdp.learners.policy_optimisation.full_information import APOMVP, OPPO
+from advmdp.learners.policy_optimisation.pomd import POMD
 from advmdp.learners.presets import PRACTICAL
 from advmdp.learners.q_learning import QLearningB, QLearningH
 from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
@@ -74,12 +77,15 @@ from advmdp.world.time_expand import time_expand
 __version__ = "0.2.0"
 
 __all__ = [
+    "APOMVP",
     "FPL",
     "FPOP",
     "LEARNERS",
     "MDPE",
     "NGS2010",
+    "OPPO",
     "OREPS",
+    "POMD",
     "PRACTICAL",
     "UCBVIBF",
     "UCBVICH",
@@ -98,6 +104,7 @@ __all__ = [
     "DamagedFile",
     "DelayedUOBFTRL",
     "DelayedUOBREPS",
+    "DilatedBonus",
     "Doubling",
     "Entropy",
     "EstimatedAdaFTRL",

@@ -23,8 +23,7 @@ MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
 SAME_NAME = (
     *("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "rewards", "set"),
     *("output", "store", "engine", "address", "status", "delay"),
-    "baseline",
-    *("width", "height", "x_axis", "y_axis"),
+    *("baseline", "width", "height", "x_axis", "y_axis"),
 )
 OPTION_OF_FIELD = {
     **{field: "--" + field.replace("_", "-") for field in SAME_NAME},

@@ -27,6 +27,9 @@ from advmdp.learners.planners.rolling import (
     KnownWindowPlanner,
     WindowPlanner,
 )
+from advmdp.learners.policy_optimisation.dilated_bonus import DilatedBonus
+from advmdp.learners.policy_optimisation.full_information import APOMVP, OPPO
+from advmdp.learners.policy_optimisation.pomd import POMD
 from advmdp.learners.q_learning import QLearningB, QLearningH
 from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
 from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
@@ -93,6 +96,10 @@ BUILT_IN: dict[str, Maker] = {
     "uob-log-barrier": Maker(UOBLogBarrier, "unknown P, bandit, small losses"),
     "delayed-uob-reps": Maker(DelayedUOBREPS, "unknown P, late bandit, adversarial"),
     "delayed-uob-ftrl": Maker(DelayedUOBFTRL, "unknown P, late bandit, no guarantee"),
+    "dilated-bonus": Maker(DilatedBonus, "unknown P, bandit, adversarial"),
+    "pomd": Maker(POMD, "unknown P, bandit, adversarial"),
+    "apo-mvp": Maker(APOMVP, "unknown P, full information, oblivious"),
+    "oppo": Maker(OPPO, "unknown P, full information, adversarial"),
     "exp3-ix": Maker(Exp3IX, "unknown P, bandit, no guarantee"),
     "ada-ftrl": Maker(
         AdaFTRL, "known P, full information, adversarial", knows_transition=True, has_horizon=False

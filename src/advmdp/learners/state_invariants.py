@@ -31,6 +31,7 @@ from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.held import MERGED, HeldRows
 from advmdp.learners import ftrl_invariants as ftrl_invariants  # registers its own
 from advmdp.learners.adaptive import state_invariants as adaptive_invariants  # noqa: F401
+from advmdp.learners.policy_optimisation import state_invariants as policy_invariants  # noqa: F401
 from advmdp.learners.state_checks import (
     TOLERANCE,
     Scope,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..runtime.indices import int64
 from ..runtime.storage import Common, Lasting, Scratch
-from ..runtime.targets import kernel
+from ..runtime.targets import kernel, leaf
 from .graph import Graph, Index, position_of
 from .row_status import KNOWN, Marks
 
@@ -80,14 +80,20 @@ def record(graph: Graph, visits: Visits, status: Marks, states: Counts, path: Co
     return doubled
 
 
+@leaf
+def forget_list(visits: Visits) -> None:
+    """Start a new list of the counters used."""
+    for i in range(visits.clock[CHANGED]):
+        visits.marked[visits.changed[i]] = 0
+    visits.clock[CHANGED] = 0
+
+
 @kernel
 def settle(visits: Visits) -> None:
     """The episode is final: if it opened an epoch, start a new list."""
     visits.clock[EPISODES] += 1
     if visits.clock[OPENS] == 1:
-        for i in range(visits.clock[CHANGED]):
-            visits.marked[visits.changed[i]] = 0
-        visits.clock[CHANGED] = 0
+        forget_list(visits)
         visits.starts[visits.clock[EPOCH]] = visits.clock[EPISODES]
         visits.clock[EPOCH] += 1
 
@@ -101,3 +107,16 @@ def undo_record(graph: Graph, visits: Visits, states: Counts, path: Counts) -> N
         visits.clock[CHANGED] -= 1
         visits.marked[visits.changed[visits.clock[CHANGED]]] = 0
     visits.clock[OPENS] = 0
+
+
+@kernel
+def take_counts(visits: Visits, earlier: Visits) -> None:
+    """Take the counts of an earlier learner, and list all counters that were used."""
+    for e in range(visits.triples.shape[0]):
+        visits.triples[e] = earlier.triples[e]
+    for c in range(visits.pairs.shape[0]):
+        visits.pairs[c] = earlier.pairs[c]
+        if visits.pairs[c] > 0:
+            visits.marked[c] = 1
+            visits.changed[visits.clock[CHANGED]] = c
+            visits.clock[CHANGED] += 1

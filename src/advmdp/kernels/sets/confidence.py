@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..model.graph import Floats, Graph
 from ..model.row_status import is_known
-from ..model.visits import CHANGED, OPENS, Counts, Visits, undo_record
+from ..model.visits import CHANGED, OPENS, Counts, Visits, forget_list, take_counts, undo_record
 from ..runtime.indices import int64
 from ..runtime.targets import kernel, leaf
 from .interface import copy_row, make_row_known, rebuild_row
@@ -77,15 +77,6 @@ def adopt_counts(
     graph: Graph, visits: Visits, rows: Any, old: Any, earlier: Visits, log_term: float
 ) -> None:
     """Begin with the counts of an earlier learner: the first epoch has the set that they give."""
-    for e in range(visits.triples.shape[0]):
-        visits.triples[e] = earlier.triples[e]
-    for c in range(visits.pairs.shape[0]):
-        visits.pairs[c] = earlier.pairs[c]
-        if visits.pairs[c] > 0:
-            visits.marked[c] = 1
-            visits.changed[visits.clock[CHANGED]] = c
-            visits.clock[CHANGED] += 1
+    take_counts(visits, earlier)
     open_epoch(graph, visits, rows, old, log_term)
-    for i in range(visits.clock[CHANGED]):
-        visits.marked[visits.changed[i]] = 0
-    visits.clock[CHANGED] = 0
+    forget_list(visits)

@@ -1,0 +1,1 @@
+"""Learners that move the policy itself, state by state, and solve no convex programme."""
