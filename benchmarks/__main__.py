@@ -22,6 +22,7 @@ from benchmarks import (
     projections,
     report_speed,
     robustness,
+    service,
     starting,
     sweeps,
     taxi,
@@ -45,6 +46,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "projections": projections.run,
     "leaders": leaders.run,
     "sweeps": sweeps.run,
+    "service": service.run,
     "report": report_speed.run,
 }
 

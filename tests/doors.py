@@ -136,7 +136,7 @@ def finish(number: Any, policy: Any) -> Any:
     try:
         service.abandon(am.Ticket(number, policy))
     finally:
-        assert (service.open is None) == (service.abandoned == 1)
+        assert (not service.open) == (service.abandoned == 1)
     return service
 
 

@@ -34,8 +34,7 @@ def test_versions_and_numbers_that_are_text(tmp_path: Path) -> None:
     import advmdp as am
     from advmdp.archive import read_archive, write_archive
 
-    service = am.Service(am.Uniform(am.Layout((1, 2, 1), 2)), tmp_path / "service")
-    service.save()
+    am.Service(am.Uniform(am.Layout((1, 2, 1), 2))).save(tmp_path / "service")
     good, arrays = read_archive(tmp_path / "service", "service")
     for change in (
         {"finished": "x"},

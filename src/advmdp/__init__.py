@@ -60,7 +60,7 @@ from advmdp.learners.uob_log_barrier import UOBLogBarrier
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
 from advmdp.play import Progress, play
 from advmdp.reports.open_store import open_store
-from advmdp.service import Service, Ticket
+from advmdp.service import Service, Ticket, open_service
 from advmdp.start_view import StartView, start_views
 from advmdp.starts import StartsRun, play_starts
 from advmdp.steps.confidence import AnyTransition, BoxSet, KnownTransition, L1Set
@@ -161,6 +161,7 @@ __all__ = [
     "losses",
     "minimise",
     "occupancy_measure",
+    "open_service",
     "open_store",
     "planners",
     "play",

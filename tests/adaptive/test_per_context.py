@@ -172,6 +172,7 @@ def test_a_service_is_told_the_context(tmp_path: Path) -> None:
     service = am.Service(learner, tmp_path / "service.am")
     for episode in range(40):
         if episode == 20:
+            service.close()
             service = am.Service.load(tmp_path / "service.am")
         context = episode % 2
         ticket = service.begin(context)

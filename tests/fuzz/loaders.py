@@ -27,6 +27,7 @@ from advmdp.experiments.engines.single_run import play_run
 from advmdp.experiments.spec import RunSpec
 from advmdp.experiments.sweep import SweepSpec
 from advmdp.kernels.accounting.evaluation_point import N_FIGURES
+from advmdp.service.journal import Journal
 from advmdp.store import Store, manifest
 from advmdp.store.checkpoints import KIND as CHECKPOINT
 from advmdp.store.checkpoints import Checkpoints
@@ -113,19 +114,61 @@ def learner_files(folder: Path, names: tuple[str, ...] = CHEAP) -> Attempt:
     return attempt
 
 
+def served(folder: Path) -> am.Service:
+    """A small service with two open episodes of different policies, one of them from a file."""
+    service = am.Service(am.UOBREPS(am.Layout((1, 2, 1), 2), 30, log_scale=0.01), folder)
+    for t in range(8):
+        ticket = service.begin()
+        if t % 4:
+            service.finish(ticket, am.Trajectory([0, t % 2, 0], [t % 2, 1], [0.5, 0.25 * (t % 5)]))
+    return service
+
+
+def closes_and_goes_on(service: am.Service) -> None:
+    """Give up what is open, and finish one more."""
+    for ticket in service.open:
+        service.abandon(ticket)
+    ticket = service.begin()
+    assert all(np.allclose(table.sum(axis=1), 1.0) for table in ticket.policy)
+    states = [0] * (service.learner.layout.n_layers + 1)  # type: ignore[attr-defined]
+    service.finish(ticket, {"states": states, "actions": states[1:], "losses": states[1:]})
+
+
 def service_files(folder: Path) -> Attempt:
-    """``Service.load``."""
-    service = am.Service(am.Uniform(am.Layout((1, 2, 1), 2)), folder / "service")
-    service.abandon(service.begin())
-    service.begin()
-    service.save()
+    """``Service.load`` of a single file."""
+    served(folder / "kept").save(folder / "service")
     header, arrays = read_archive(folder / "service", "service")
 
     def attempt(rng: random.Random) -> None:
         write_archive(folder / "service", "service", *_changed(header, arrays, rng))
-        loaded = am.Service.load(folder / "service")
-        loaded.abandon(loaded.open or loaded.begin())
-        assert loaded.begin().number >= 1
+        closes_and_goes_on(am.Service.load(folder / "service"))
+
+    return attempt
+
+
+def journals(folder: Path) -> Attempt:
+    """``Service.load`` of a folder whose journal says something else."""
+    place = folder / "kept"
+    served(place).close()
+    (file,) = place.glob("journal-*.log")
+    events = Journal(file).events
+
+    def attempt(rng: random.Random) -> None:
+        changed = mutated(events, rng)
+        file.unlink(missing_ok=True)
+        journal = Journal(file)
+        try:
+            for event in changed if isinstance(changed, list) else [changed]:
+                journal.append(event)
+        except (TypeError, ValueError):
+            raise am.InvalidInput("events: the journal itself rejects them") from None
+        finally:
+            journal.close()
+        service = am.Service.load(place)
+        try:
+            closes_and_goes_on(service)
+        finally:
+            service.close()
 
     return attempt
 
@@ -253,6 +296,7 @@ def _for_toml(document: Any) -> Any:
 LOADERS: dict[str, Callable[[Path], Attempt]] = {
     "learner files": learner_files,
     "service files": service_files,
+    "journals": journals,
     "checkpoints": checkpoints,
     "batches": batches,
     "manifests": manifests,

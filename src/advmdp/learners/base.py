@@ -178,6 +178,13 @@ class TakesContexts(Protocol):
 
 
 @runtime_checkable
+class IssuesRecords(Protocol):
+    """Hands out policies with a record, and takes ``update(feedback, record)`` in any order."""
+
+    def issue(self) -> Any: ...
+
+
+@runtime_checkable
 class TakesLateFeedback(Protocol):
     """Learns from feedback that comes episodes after its policy was played, in any order."""
 
@@ -220,7 +227,8 @@ class Resumable(Protocol):
 CAPABILITIES: tuple[type, ...] = (
     *(HasLayout, DeclaresFeedback, CountsEpisodes, HasHorizon, HasEpochs, HasEpochStarts),
     *(HasWidth, EstimatesLosses, Auditable, Compiled, Resumable),
-    *(AcceptsAnyLosses, Observes, TakesContexts, TakesLateFeedback, CertifiesRegret),
+    *(AcceptsAnyLosses, Observes, TakesContexts, IssuesRecords, TakesLateFeedback),
+    CertifiesRegret,
 )
 """All that a learner may offer beside the two methods."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from advmdp.errors import InvalidInput
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
 from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.saveable import Saveable, Saved
 from advmdp.learners.tuning import MAX_EPISODES, checked_delta, checked_horizon, checked_layout
 from advmdp.number_checks import whole_number
@@ -98,11 +100,25 @@ class Doubling(Saveable):
             policy: Table = self._running().policy()
         return policy
 
-    def update(self, feedback: Any) -> None:
-        """Learn from one episode played with ``policy()``."""
+    def update(self, feedback: Any, record: EpisodeRecord | None = None) -> None:
+        """Learn from one episode played with ``policy()``, or with the policy of a record.
+
+        A record of an earlier round is as good as one of this: it holds what the episode's own
+        policy and set say, and the layout is the same.
+        """
         with self._one_thread:
-            self._running().update(feedback)
+            running = self._running()
+            if record is None:
+                running.update(feedback)
+            else:
+                running.update(feedback, record)
             self._played += 1
+
+    def _issue(self) -> EpisodeRecord:
+        """``issue()`` of the learner of the coming episode, numbered over all rounds."""
+        with self._one_thread:
+            record: EpisodeRecord = self._running().issue()
+        return replace(record, number=self.episodes + 1)
 
     # ------------------------------------------------------------------ what can be looked at
 
@@ -125,6 +141,8 @@ class Doubling(Saveable):
         """What the accounting of ``play`` looks at, if the learner has it."""
         if name in ("kernel_state", "moved", "iterate_loss", "account_for_last", "mean_width"):
             return getattr(self._learner, name)
+        if name == "issue" and hasattr(self._make, name):
+            return self._issue
         raise AttributeError(f"Doubling has no {name!r}; see the current learner, .learner")
 
     # ------------------------------------------------------------------ rounds

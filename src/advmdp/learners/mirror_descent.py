@@ -36,6 +36,7 @@ from advmdp.learners.base import (
     HasEpochStarts,
     HasHorizon,
     HasWidth,
+    IssuesRecords,
 )
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.episode_record import EpisodeRecord
@@ -48,7 +49,14 @@ from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
 
 
 class MirrorDescent(
-    CompiledLearner, HasHorizon, HasEpochs, HasEpochStarts, HasWidth, EstimatesLosses, Auditable
+    CompiledLearner,
+    HasHorizon,
+    HasEpochs,
+    HasEpochStarts,
+    HasWidth,
+    EstimatesLosses,
+    IssuesRecords,
+    Auditable,
 ):
     """An occupancy measure moved by regularised steps over a set of transitions.
 

@@ -1,0 +1,6 @@
+"""A learner inside somebody's program: numbered episodes, explicit feedback, files that last."""
+
+from advmdp.service.feedback_io import Ticket
+from advmdp.service.service import Service, open_service
+
+__all__ = ["Service", "Ticket", "open_service"]

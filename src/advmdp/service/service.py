@@ -1,0 +1,323 @@
+"""The service: hands out episodes, any number at once, and learns when their feedback comes."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advmdp.archive import JSON, read_archive, write_archive
+from advmdp.argument_checks import file_path
+from advmdp.display.shown import Shown
+from advmdp.errors import AdvMDPError, DamagedFile, InvalidInput, StorageFailure
+from advmdp.learners.base import Learner, checked_learner, sees_all_losses
+from advmdp.learners.loading import rebuilt
+from advmdp.learners.saveable import Saveable, contents
+from advmdp.number_checks import shown, whole_number
+from advmdp.service.desk import Desk
+from advmdp.service.feedback_io import Ticket, feedback_of, plain_feedback
+from advmdp.service.journal import Event
+from advmdp.service.keeper import KIND, SNAPSHOT, Keeper, is_free
+
+EVERY = 1_000
+"""Closed episodes between two snapshots."""
+
+
+class Service(Shown):
+    """Hands out episodes, any number at once, and learns from each when its feedback comes.
+
+    The estimates of bandit learners divide an observed loss by (a bound on) the probability that
+    the policy *of its episode* visits the pair.  A ticket therefore freezes a policy, and the
+    service keeps what its feedback has to be divided by:
+
+    * Learners with episode records (UOB-REPS and its family) take feedback late and in any order;
+      ``DelayedUOBREPS`` with the delay-adapted denominator.  So do learners that see all losses,
+      which divide by nothing.  All others serve one episode at a time, and say so.
+    * Feedback that comes twice, or after its episode was given up, is refused and changes nothing.
+    * Feedback that is lost, or not complete, is given up with ``abandon``.  Nothing is learnt from
+      it, and the guarantee speaks of the finished episodes alone.  It holds for them as long as
+      losing the feedback has nothing to do with what happened in the episode; if the bad episodes
+      are the ones that get lost, nothing is guaranteed.
+
+    Parameters
+    ----------
+    learner
+        Any learner; ``advmdp.Doubling`` where nobody knows how many episodes there will be.
+    path
+        A new folder to keep the service in; to go on with one that is there, use
+        ``advmdp.open_service`` or ``Service.load``.  Every closed episode is on the disk when
+        ``finish`` or ``abandon`` returns, whatever happens to the process.  Without a path nothing
+        is written.
+    every
+        Closed episodes between two snapshots; only those since the last one are learnt again when
+        the service is loaded.
+
+    A service may be used by any number of threads.
+
+    >>> from advmdp import Layout, Trajectory, UOBREPS
+    >>> service = Service(UOBREPS(Layout(layer_sizes=(1, 2, 1), n_actions=2), n_episodes=100))
+    >>> one, two = service.begin(), service.begin()
+    >>> one.number, two.number, one.policy[0]
+    (1, 2, array([[0.5, 0.5]]))
+    >>> service.finish(two, Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
+    >>> service.finish(one, {"states": [0, 0, 0], "actions": [1, 1], "losses": [0.2, 0.4]})
+    >>> service.abandon(service.begin())
+    >>> service.finished, service.abandoned
+    (2, 1)
+    """
+
+    def __init__(
+        self, learner: Learner, path: str | Path | None = None, every: int = EVERY
+    ) -> None:
+        self._prepare(learner, every)
+        if path is None:
+            return
+        if not isinstance(learner, Saveable):
+            raise InvalidInput(
+                f"path: a {type(learner).__name__} cannot be kept in a file; derive it from "
+                "advmdp.learners.saveable.Saveable, or leave the path out"
+            )
+        folder = Path(file_path(path))
+        if not is_free(folder):
+            raise InvalidInput(
+                f"path: {folder} is there already; go on with it by am.open_service(path, learner)"
+            )
+        self._keeper = Keeper(folder)
+        self._keeper.snapshot(*self._contents())
+
+    def _prepare(self, learner: Any, every: Any) -> None:
+        self._desk = Desk(learner)
+        self.every = whole_number(every, "every")
+        self._keeper = None
+        self._is_ahead = False
+        """Whether the learner knows more than the folder, because a disk refused an event."""
+        self._lock = threading.RLock()
+
+    @property
+    def learner(self) -> Any:
+        """The learner; while episodes are open, only look at it."""
+        return self._desk.learner
+
+    @property
+    def finished(self) -> int:
+        """Episodes learnt from."""
+        return self._desk.finished
+
+    @property
+    def abandoned(self) -> int:
+        """Episodes given up."""
+        return self._desk.abandoned
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "learner": shown(self.learner),
+            "open": len(self._desk.open),
+            "finished": self.finished,
+            "abandoned": self.abandoned,
+            "kept in": "nowhere" if self.path is None else self.path,
+        }
+
+    @property
+    def path(self) -> Path | None:
+        """The folder it is kept in."""
+        return None if self._keeper is None else self._keeper.folder
+
+    @property
+    def open(self) -> list[Ticket]:
+        """The episodes whose feedback is awaited, oldest first."""
+        with self._lock:
+            return [episode.ticket for episode in self._desk.open]
+
+    # ------------------------------------------------------------------ episodes
+
+    def begin(self, context: int | None = None) -> Ticket:
+        """A new episode; in this context, for a learner that takes contexts."""
+        with self._lock:
+            self._catch_up()
+            episode = self._desk.hand_out(context)
+            self._note({"begin": episode.number, "context": context})
+            return episode.ticket
+
+    def finish(self, ticket: Ticket | int, feedback: Any) -> None:
+        """Learn from an open episode, given by its ticket or number.
+
+        ``feedback`` is a ``Trajectory``, a ``FullInformation`` for learners that see all losses, or
+        a dictionary with their fields.  What the learner refuses leaves the episode open.
+        """
+        with self._lock:
+            self._catch_up()
+            episode = self._desk.open.find(ticket, "finish")
+            given = feedback_of(feedback, sees_all_losses(self.learner))
+            self._desk.learn(episode, given)
+            written = self._note_closed({"finish": episode.number}, given)
+        self._wait_for(written)
+
+    def abandon(self, ticket: Ticket | int) -> None:
+        """Give an open episode up: nothing is learnt from it, and its number is not used again."""
+        with self._lock:
+            self._catch_up()
+            episode = self._desk.open.find(ticket, "abandon")
+            self._desk.give_up(episode)
+            written = self._note_closed({"abandon": episode.number})
+        self._wait_for(written)
+
+    # ------------------------------------------------------------------ the folder
+
+    def _note(self, event: Event) -> int:
+        if self._keeper is None:
+            return 0
+        try:
+            return self._keeper.append(event)
+        except StorageFailure as problem:
+            self._is_ahead = True
+            raise StorageFailure(
+                f"{problem}; the episode counts, and is written with the next one"
+            ) from problem
+
+    def _note_closed(self, event: Event, feedback: Any = None) -> int | None:
+        """Write the event; None when a snapshot has it, which is on the disk already."""
+        if self._keeper is None:
+            return None
+        written = self._note(event if feedback is None else {**event, **plain_feedback(feedback)})
+        if self._desk.closed % self.every == 0:
+            self._keeper.snapshot(*self._contents())
+            return None
+        return written
+
+    def _wait_for(self, written: int | None) -> None:
+        if self._keeper is not None and written is not None:
+            self._keeper.sync(written)
+
+    def _catch_up(self) -> None:
+        """After a disk has refused an event: a snapshot with everything, or no further step."""
+        if self._is_ahead and self._keeper is not None:
+            self._keeper.snapshot(*self._contents())
+            self._is_ahead = False
+
+    def save(self, path: str | Path | None = None) -> None:
+        """Take a snapshot now; with a path, into one file that ``Service.load`` reads."""
+        with self._lock:
+            if path is not None:
+                write_archive(path, KIND, *self._contents())
+            elif self._keeper is None:
+                raise InvalidInput("save: give a path, or keep the service in a folder")
+            else:
+                self._keeper.snapshot(*self._contents())
+                self._is_ahead = False
+
+    def close(self) -> None:
+        """Let another process serve the folder; the service is not used any more."""
+        with self._lock:
+            if self._keeper is not None:
+                self._keeper.close()
+
+    def _contents(self) -> tuple[dict[str, JSON], dict[str, NDArray[Any]]]:
+        if not isinstance(self.learner, Saveable):
+            raise InvalidInput("save: the learner cannot be kept in a file")
+        described, arrays = contents(self.learner)
+        listed, issued = self._desk.open.contents()
+        header: dict[str, JSON] = {
+            "learner": described,
+            "finished": self.finished,
+            "abandoned": self.abandoned,
+            "every": self.every,
+            "open": listed,
+        }
+        return header, {**arrays, **issued}
+
+    @classmethod
+    def load(cls, path: str | Path, *own: type[Saveable]) -> Self:
+        """The service of a folder, which goes on with the same bits; ``own`` as ``advmdp.load``.
+
+        A single file, as ``save(path)`` writes it, gives a service that is kept nowhere.
+        """
+        place = Path(file_path(path))
+        if place.is_dir():
+            if not (place / SNAPSHOT).exists():
+                raise InvalidInput(f"path: {place} holds no service; give its folder")
+            return cls._from_keeper(Keeper(place), own)
+        header, arrays = read_archive(place, KIND)
+        return cls._rebuilt(header, arrays, place, own)
+
+    @classmethod
+    def _from_keeper(cls, keeper: Keeper, own: tuple[type[Saveable], ...]) -> Self:
+        try:
+            header, arrays, events = keeper.read()
+            service = cls._rebuilt(header, arrays, keeper.folder, own)
+            service._replay(events, keeper.folder)
+        except BaseException:
+            keeper.close()
+            raise
+        service._keeper = keeper
+        return service
+
+    @classmethod
+    def _rebuilt(
+        cls, header: dict[str, Any], arrays: dict[str, Any], place: Path, own: Any
+    ) -> Self:
+        service = cls.__new__(cls)
+        try:
+            service._prepare(rebuilt(header["learner"], arrays, str(place), *own), header["every"])
+            desk, listed = service._desk, header["open"]
+            desk.finished, desk.abandoned = (
+                whole_number(header[name], name, least=0) for name in ("finished", "abandoned")
+            )
+            if isinstance(listed, bool):  # one at most, in files of earlier versions
+                if listed:
+                    desk.hand_out(None)
+            else:
+                desk.open.restore(desk.learner, listed, arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedFile(
+                f"{place}: its contents do not make a service ({error}); "
+                "read it with the advmdp that wrote it"
+            ) from None
+        return service
+
+    def _replay(self, events: list[Event], place: Path) -> None:
+        """Everything since the snapshot again."""
+        for event in events:
+            try:
+                self._desk.repeat(event)
+            except (AdvMDPError, KeyError, TypeError, ValueError) as error:
+                raise DamagedFile(
+                    f"{place}: its journal does not follow from its snapshot ({error}); "
+                    "restore both from a copy"
+                ) from None
+
+
+def open_service(path: str | Path, learner: Learner, every: int = EVERY) -> Service:
+    """The service of a folder: made with ``learner`` if there is none, continued otherwise.
+
+    Nothing is erased: a folder that holds the service of another learner is refused.
+
+    >>> import tempfile
+    >>> from advmdp import Exp3IX, Layout
+    >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     service = open_service(f"{folder}/pump", Exp3IX(layout, n_episodes=100))
+    ...     service.abandon(service.begin())
+    ...     service.close()
+    ...     open_service(f"{folder}/pump", Exp3IX(layout, n_episodes=100)).abandoned
+    1
+    """
+    checked_learner(learner)
+    place = Path(file_path(path))
+    if is_free(place):
+        return Service(learner, place, every)
+    if not isinstance(learner, Saveable):
+        raise InvalidInput(f"learner: a {type(learner).__name__} cannot be kept in a file")
+    service = Service.load(place, type(learner))
+    (mine, arrays), (found, kept) = contents(learner), contents(service.learner)
+    tables = [key for key in arrays if not key.startswith("state.")]
+    same_tables = all(key in kept and np.array_equal(arrays[key], kept[key]) for key in tables)
+    if mine != found or not same_tables:
+        service.close()
+        raise InvalidInput(
+            f"learner: {place} holds the service of another one, {shown(service.learner)}; give "
+            "that learner, or another folder"
+        )
+    return service
