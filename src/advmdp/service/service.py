@@ -69,6 +69,8 @@ class Service(Shown):
     (2, 1)
     """
 
+    _keeper: Keeper | None
+
     def __init__(
         self, learner: Learner, path: str | Path | None = None, every: int = EVERY
     ) -> None:
