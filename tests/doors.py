@@ -41,6 +41,7 @@ RUN = am.play(MDP, LOSSES, am.Uniform(LAYOUT), 5)
 
 MAY_PASS: dict[str, set[str]] = {
     "whole": set(),
+    "numbers of actions": {"ragged"},  # which the sizes of this layout make a proper list
     "maybe whole": {"none"},
     "real": set(),
     "any real": {"minus one"},
@@ -73,6 +74,7 @@ _KIND_OF_PARAMETER = {
     "n_contexts": ("whole", 2),
     "rule": ("name", "squint"),
     "fresh": ("flag", False),
+    "stationary": ("flag", False),
     "seed": ("seed", 0),
     "eta": ("maybe real", 0.1),
     "gamma": ("maybe real", 0.1),
@@ -174,7 +176,7 @@ DOORS: dict[str, Door] = {
         am.Layout,
         {
             "layer_sizes": ("object", (1, 2, 1)),
-            "n_actions": ("whole", 2),
+            "n_actions": ("numbers of actions", 2),
             "successors": ("maybe list", [np.ones((1, 2, 2), bool), np.ones((2, 2, 1), bool)]),
             "shared_rows": ("maybe list", [np.array([[0, 0]]), np.full((2, 2), -1)]),
             "known_rows": ("maybe table", [np.full((1, 2, 2), 0.5), np.full((2, 2, 1), 1.0)]),

@@ -86,7 +86,7 @@ def check_full_information(
 
 def check_losses(layout: Layout, table: Any, *, any_losses: bool) -> Floats:
     """The losses of all rows as a new flat vector."""
-    losses = layout.flat_pairs(table, "losses")
+    losses = layout.flat_pairs(table, "losses", fill=True)
     low, high = (-LARGEST_LOSS, LARGEST_LOSS) if any_losses else (0.0, 1.0)
     outside = np.flatnonzero((losses < low) | (losses > high))
     if len(outside):
@@ -117,6 +117,13 @@ def _check_path(
             )
     flat_states = states + layout.layer_start[:-1]
     path = flat_states[:-1] * layout.n_actions + actions
+    if layout.stands_for is not None and (layout.stands_for[path] != path).any():
+        k = int(np.flatnonzero(layout.stands_for[path] != path)[0])
+        n_actions, name = layout.action_counts[k][states[k]], layout.state_name(k, int(states[k]))
+        raise InvalidInput(
+            f"trajectory: action {actions[k]} at step {k} does not exist in state {name}, which "
+            f"has actions 0..{n_actions - 1}"
+        )
     if not layout.is_dense:
         _check_support(layout, path, flat_states)
     return flat_states, path

@@ -102,7 +102,8 @@ def _layout(described: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
         for part in ("layout", "pools", "known")
     )
     names = names_again(described)
-    return Layout(sizes, described["n_actions"], successors, shared, known, **names)
+    n_actions = described.get("action_counts", described["n_actions"])
+    return Layout(sizes, n_actions, successors, shared, known, **names)
 
 
 def _refuse_larger_than_file(
