@@ -7,6 +7,7 @@ wrong values of ``tests/test_doors.py`` are not wrong for it, see ``MAY_PASS``.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import inspect
 import os
 import shutil
@@ -56,6 +57,7 @@ MAY_PASS: dict[str, set[str]] = {
     "function": {"function", "class"},
     "maybe function": {"none", "function", "class"},
     "maybe report": {"none", "function", "class", "true"},
+    "maybe file or function": {"none", "text", "digit", "function", "class"},
     "name": set(),
     "path": {"text", "digit"},
     "maybe path": {"none", "text", "digit"},
@@ -159,6 +161,12 @@ def registered(kind: Any, name: Any, part: Any) -> None:
     finally:
         registry._locations.clear()
         registry._locations.update(before)
+
+
+def played_in_a_folder(**arguments: Any) -> Any:
+    """Files that are kept go elsewhere."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return am.gym.play(**arguments)
 
 
 ON_PAIRS: Arguments = {"on": ("object", "pairs")}
@@ -292,6 +300,8 @@ DOORS: dict[str, Door] = {
             "start": ("table", np.array([0.5, 0.5])),
             "loss": ("maybe table", np.full((2, 2), 0.5)),
             **FLAGS,
+            "state_names": ("maybe list", ["here", "there"]),
+            "action_names": ("maybe list", ["stay", "go"]),
         },
     ),
     "Trajectory": (update, {**PATH, "losses": ("table", [0.5, 0.5, 0.5])}),
@@ -457,12 +467,20 @@ DOORS: dict[str, Door] = {
         },
     ),
     "gym.play": (
-        am.gym.play,
+        played_in_a_folder,
         {
             "env": ("object", LAKE),
             "learner": ("object", am.Uniform(GAME.layout)),
             "game": ("object", GAME),
             **EPISODES,
+            "progress": ("maybe report", None),
+            "record": ("maybe empty list", ["policy"]),
+            "every": ("maybe whole", 2),
+            "callback": ("maybe function", lambda moment: None),
+            "resume": ("maybe object", None),
+            "keep": ("maybe file or function", None),
+            "contexts": ("maybe list", None),
+            "rewards_outside": ("name", "clip"),
         },
     ),
     "gym.AdversarialMDP": (am.gym.AdversarialMDP, ON_MDP),

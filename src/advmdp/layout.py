@@ -176,6 +176,14 @@ class Layout(Shown):
         other.known = checked_known_rows(other, known_rows)
         return other
 
+    def named(self, state_names: Any = None, action_names: Any = None) -> Layout:
+        """The same layout with other names, see ``state_names`` and ``action_names``."""
+        other = copy(self)
+        other.names = checked_names(
+            state_names, action_names, self.declared_sizes, self.n_actions, self.declared_counts
+        )
+        return other
+
     def graph(self) -> Graph:
         """The index arrays in the form that the kernels take."""
         scattered = self.first_successor < 0

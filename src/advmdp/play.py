@@ -144,7 +144,7 @@ def play(
     layout = instance(mdp, LayeredMDP, "mdp").layout
     check_layout(learner, layout, "play")
     refuse_too_many_episodes(learner, n_episodes)
-    schedule = _checked_contexts(contexts, learner, n_episodes)
+    schedule = checked_contexts(contexts, learner, n_episodes)
     stream = losses.begin(layout, seed)
     stream.check_length(n_episodes)
     check_range(learner, stream, "play")
@@ -161,8 +161,8 @@ def play(
     if resume is not None:
         resume = with_current_names(resume)
         recorder.check_resumable(resume, points)
-        _stateful(stream).restore(_part("losses", resume))
-        _restore_learner(learner, resume, n_episodes)
+        stateful(stream).restore(part_of("losses", resume))
+        restore_learner(learner, resume, n_episodes)
         recorder.restore(resume)
     loop = _compiled if can_compile and compiled is not False else _protocol
     begin = time.perf_counter()
@@ -184,7 +184,7 @@ def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep
         raise InvalidInput(f"resume: give a snapshot, names and arrays, not {shown(resume)}")
 
 
-def _checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[np.int64] | None:
+def checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[np.int64] | None:
     """The context of every episode; None where the learner is not told."""
     if contexts is None:
         return None
@@ -201,7 +201,7 @@ def _checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[n
     return given
 
 
-def _enter(learner: Any, schedule: NDArray[np.int64] | None, done: int, stop: int) -> int:
+def enter_context(learner: Any, schedule: NDArray[np.int64] | None, done: int, stop: int) -> int:
     """Tell the learner its context; how far, at most to ``stop``, the context stays the same."""
     if schedule is None:
         return stop
@@ -240,8 +240,8 @@ class _Watch:
 
     def _snapshot(self, episodes: int) -> Snapshot:
         parts = {
-            "losses": _stateful(self._stream).state(),
-            "learner": _stateful(self._recorder.learner).state(),
+            "losses": stateful(self._stream).state(),
+            "learner": stateful(self._recorder.learner).state(),
         }
         named = {
             f"{part}.{name}": a for part, arrays in parts.items() for name, a in arrays.items()
@@ -253,7 +253,7 @@ class NotResumable(InvalidInput):
     """A part of the run cannot hand out its state, so that no snapshot can be taken."""
 
 
-def _stateful(part: Any) -> Any:
+def stateful(part: Any) -> Any:
     """The learner or the stream of losses, which must offer its state."""
     if not offers(part, Resumable):
         raise NotResumable(
@@ -263,15 +263,15 @@ def _stateful(part: Any) -> Any:
     return part
 
 
-def _part(name: str, snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:
+def part_of(name: str, snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:
     prefix = f"{name}."
     return {key.removeprefix(prefix): a for key, a in snapshot.items() if key.startswith(prefix)}
 
 
-def _restore_learner(learner: Any, snapshot: Mapping[str, NDArray[Any]], n_episodes: int) -> None:
+def restore_learner(learner: Any, snapshot: Mapping[str, NDArray[Any]], n_episodes: int) -> None:
     """Restore the learner; the episodes that remain must be within its horizon."""
-    before = _stateful(learner).state()
-    learner.restore(_part("learner", snapshot))
+    before = stateful(learner).state()
+    learner.restore(part_of("learner", snapshot))
     try:
         refuse_too_many_episodes(learner, n_episodes - int(snapshot["episodes"]), "resume")
     except InvalidInput:
@@ -297,7 +297,7 @@ def _compiled(
     for point in points[recorder.n_points :]:
         while done < point:
             stop = watch.observer.limit(done, min(int(point), done + size))
-            stop = _enter(learner, schedule, done, stop)
+            stop = enter_context(learner, schedule, done, stop)
             begin = time.perf_counter()
             with one_thread:
                 reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
@@ -331,7 +331,7 @@ def _protocol(
     done = recorder.episodes
     for point in points[recorder.n_points :]:
         while done < point:
-            _enter(learner, schedule, done, done + 1)
+            enter_context(learner, schedule, done, done + 1)
             if checker:
                 checker.before()
             ledger.losses[:] = stream.table(done)
