@@ -313,6 +313,7 @@ DOORS: dict[str, Door] = {
             "learner": ("object", am.UOBREPS(LAYOUT, 10)),
             "path": ("maybe path", "service.am"),
             "every": ("whole", 2),
+            "losses_outside": ("name", "clip"),
         },
     ),
     "play": (
@@ -331,6 +332,7 @@ DOORS: dict[str, Door] = {
             "resume": ("maybe object", None),
             "keep": ("maybe function", None),
             "contexts": ("maybe list", None),
+            "losses_outside": ("name", "clip"),
         },
     ),
     "play_starts": (

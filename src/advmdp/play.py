@@ -42,8 +42,10 @@ from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.number_checks import shown, whole_array
 from advmdp.one_thread import one_thread_of
+from advmdp.range_policy import checked_outside
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
+from advmdp.world.clipped_losses import ClippedStream, with_range
 from advmdp.world.loss_streams import LossProcess, LossStream, checked_process
 from advmdp.world.mdp import LayeredMDP
 
@@ -80,6 +82,7 @@ def play(
     resume: Mapping[str, NDArray[Any]] | None = None,
     keep: Keep | None = None,
     contexts: Any = None,
+    losses_outside: str = "refuse",
 ) -> Run:
     """Play episodes and account for them exactly.
 
@@ -123,6 +126,11 @@ def play(
     contexts
         The context of every episode, one of 0, 1, ..., for a learner that takes them
         (``advmdp.PerContext``); it is told before its policy is asked for.
+    losses_outside
+        What to do with a process of losses in any unit (``any_losses=True``) and a learner that
+        needs them in [0, 1]: ``"refuse"``, or ``"clip"`` to move each loss to the nearest end.
+        The run, its regret and its best policy are then about the clipped losses, and
+        ``run.clipped`` counts them.
 
     >>> import advmdp as am
     >>> mdp = am.families.random_mdp((1, 2, 2, 1), 2, seed=0)
@@ -145,7 +153,8 @@ def play(
     check_layout(learner, layout, "play")
     refuse_too_many_episodes(learner, n_episodes)
     schedule = checked_contexts(contexts, learner, n_episodes)
-    stream = losses.begin(layout, seed)
+    outside = checked_outside(losses_outside, "losses_outside")
+    stream = with_range(losses.begin(layout, seed), outside)
     stream.check_length(n_episodes)
     check_range(learner, stream, "play")
     can_compile = offers(learner, Compiled) and stream.program is not None and not check
@@ -169,7 +178,8 @@ def play(
     watch = _Watch(recorder, stream, report, keep, observer)
     loop(world, stream, learner, recorder, points, watch, check, schedule)
     run = recorder.run(time.perf_counter() - begin, compiled=loop is _compiled)
-    return replace(run, recorded=observer.recorded())
+    clipped = stream.clipped_in(n_episodes) if isinstance(stream, ClippedStream) else 0
+    return replace(run, recorded=observer.recorded(), clipped=clipped)
 
 
 def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep: Any) -> None:

@@ -16,10 +16,19 @@ from advmdp.argument_checks import file_path, flag
 from advmdp.display.shown import Shown
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.layout import Table
-from advmdp.learners.base import Learner, TakesContexts, checked_learner, horizon_of, offers
+from advmdp.learners.base import (
+    Learner,
+    TakesContexts,
+    checked_learner,
+    horizon_of,
+    offers,
+    takes_any_losses,
+)
+from advmdp.learners.feedback import with_clipped_losses
 from advmdp.learners.loading import rebuilt
 from advmdp.learners.saveable import Saveable, contents
 from advmdp.number_checks import float_array, shown, whole_number
+from advmdp.range_policy import checked_outside
 
 KIND = "service"
 
@@ -57,6 +66,10 @@ class Service(Shown):
     every
         Write after every so many closed episodes.  A crash loses those since the last writing and
         never damages the file.  If a writing fails, the error says so and the episode stays closed.
+    losses_outside
+        What to do with losses that leave [0, 1], unless the learner takes any: ``"refuse"`` the
+        feedback, or ``"clip"`` each to the nearest end.  ``clipped`` counts them; the guarantee is
+        about the clipped losses.
 
     A service is for one thread at a time; a program with several needs a lock around it.
 
@@ -71,7 +84,13 @@ class Service(Shown):
     (1, 1)
     """
 
-    def __init__(self, learner: Learner, path: str | Path | None = None, every: int = 1) -> None:
+    def __init__(
+        self,
+        learner: Learner,
+        path: str | Path | None = None,
+        every: int = 1,
+        losses_outside: str = "refuse",
+    ) -> None:
         checked_learner(learner)
         if path is not None:
             file_path(path)
@@ -83,6 +102,8 @@ class Service(Shown):
         self.learner = learner
         self.path = path
         self.every = whole_number(every, "every")
+        self.losses_outside = checked_outside(losses_outside, "losses_outside")
+        self.clipped = 0
         self.finished = 0
         self.abandoned = 0
         self._open: Ticket | None = None
@@ -96,6 +117,7 @@ class Service(Shown):
             "learner": shown(self.learner),
             "open episode": waiting,
             "abandoned": self.abandoned,
+            **({"clipped losses": self.clipped} if self.clipped else {}),
             "kept in": kept,
         }
 
@@ -128,7 +150,11 @@ class Service(Shown):
     def finish(self, ticket: Ticket, feedback: Any) -> None:
         """Learn from the open episode; feedback that the learner refuses leaves it open."""
         self._check_open(ticket, "finish")
+        clipped = 0
+        if self.losses_outside == "clip" and not takes_any_losses(self.learner):
+            feedback, clipped = with_clipped_losses(feedback)
         self.learner.update(feedback)
+        self.clipped += clipped
         self.finished += 1
         self._close()
 
@@ -180,6 +206,8 @@ class Service(Shown):
             "every": self.every,
             "open": self._open is not None,
         }
+        if self.losses_outside == "clip":
+            header["clipped"] = self.clipped
         write_archive(target, KIND, header, arrays)
 
     @classmethod
@@ -197,6 +225,9 @@ class Service(Shown):
             service.finished, service.abandoned = (
                 whole_number(header[name], name, least=0) for name in ("finished", "abandoned")
             )
+            if "clipped" in header:
+                service.losses_outside = "clip"
+                service.clipped = whole_number(header["clipped"], "clipped", least=0)
             if flag(header["open"], "open"):
                 service._open = service._next_ticket()
         except (KeyError, TypeError) as error:

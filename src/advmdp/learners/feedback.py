@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,6 +96,20 @@ def check_losses(layout: Layout, table: Any, *, any_losses: bool) -> Floats:
             f"[{low:.3g}, {high:.3g}]; rescale"
         )
     return losses
+
+
+def with_clipped_losses(feedback: Any) -> tuple[Any, int]:
+    """Feedback whose losses are moved into [0, 1], and how many were; what is no number stays."""
+    if not isinstance(feedback, Trajectory | FullInformation):
+        return feedback, 0
+    given = feedback.losses
+    layers = isinstance(feedback, FullInformation) and isinstance(given, list | tuple)
+    parts = [float_array(part, "losses") for part in (given if layers else [given])]
+    inside = [np.clip(part, 0.0, 1.0) for part in parts]
+    pairs = zip(parts, inside, strict=True)
+    outside = sum(int(np.count_nonzero((a != b) & ~np.isnan(a))) for a, b in pairs)
+    losses: Any = inside if layers else inside[0]
+    return replace(feedback, losses=losses), outside
 
 
 def _check_path(
