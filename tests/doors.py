@@ -283,6 +283,7 @@ DOORS: dict[str, Door] = {
         {"mdp": ("object", MDP), "total_loss": ("table", PAIRS)},
     ),
     "start_views": (am.start_views, ON_LAYOUT),
+    "with_break_off": (am.with_break_off, {**ON_LAYOUT, "rest_loss": ("real", 0.5)}),
     "open_store": (am.open_store, {"path": ("path", EMPTY_STORE)}),
     "register": (
         registered,

@@ -141,6 +141,8 @@ class Layout(Shown):
         self._slices = [self.layer_entries(k) for k in range(self.n_layers)]
         self.known = checked_known_rows(self, known_rows)
         """Which rows are known and their transition over entries; None where no row is."""
+        self.rest_loss: float | None = None
+        """The loss of each step after an episode broke off (``advmdp.with_break_off``), or None."""
 
     # ------------------------------------------------------------------ construction
 

@@ -59,6 +59,8 @@ def described_actions_and_names(layout: Layout) -> dict[str, Any]:
     described: dict[str, Any] = {}
     if layout.declared_counts is not None:
         described["action_counts"] = [counts.tolist() for counts in layout.declared_counts]
+    if layout.rest_loss is not None:
+        described["rest_loss"] = layout.rest_loss
     for name, given in zip(NAMES, layout.names, strict=True):
         if given is None:
             continue

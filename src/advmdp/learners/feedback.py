@@ -58,6 +58,9 @@ def check_trajectory(layout: Layout, trajectory: Trajectory) -> FlatEpisode:
             f"update: this learner takes a Trajectory, got {type(trajectory).__name__}"
         )
     losses = float_array(trajectory.losses, "trajectory: losses")
+    if losses.ndim == 1 and 0 < len(losses) < layout.n_layers:
+        trajectory = _completed(layout, trajectory, losses)
+        losses = np.asarray(trajectory.losses)
     if losses.shape != (layout.n_layers,):
         raise InvalidInput(f"trajectory: {layout.n_layers} losses needed, got shape {losses.shape}")
     for k, loss in enumerate(losses.tolist()):
@@ -69,6 +72,24 @@ def check_trajectory(layout: Layout, trajectory: Trajectory) -> FlatEpisode:
             )
             raise InvalidInput(f"trajectory: loss {loss} at step {k} {wrong}")
     return FlatEpisode(*_check_path(layout, trajectory), np.ascontiguousarray(losses))
+
+
+def _completed(layout: Layout, trajectory: Trajectory, losses: Floats) -> Trajectory:
+    """A trajectory that broke off, to its end in the states that are there for it."""
+    played, n_layers = len(losses), layout.n_layers
+    if layout.rest_loss is None:
+        raise InvalidInput(
+            f"trajectory: {n_layers} losses needed, got {played}; for episodes that break off make "
+            "the layout with advmdp.with_break_off, or abandon them"
+        )
+    states = _numbers(trajectory.states, played, "states (of an episode that broke off)")
+    actions = _numbers(trajectory.actions, played, "actions (of an episode that broke off)")
+    rest = [n - 1 for n in layout.layer_sizes[played:]]
+    return Trajectory(
+        np.append(states, rest),
+        np.append(actions, [0] * (n_layers - played)),
+        np.append(losses, [layout.rest_loss] * (n_layers - played)),
+    )
 
 
 def check_full_information(
