@@ -68,7 +68,7 @@ def run(*, quick: bool) -> Section:
             ticket = kept.begin()
             keeper.append({"begin": ticket.number, "context": None})
             kept.finish(ticket, feedback)
-            keeper.append({"finish": ticket.number, **feedback})
+            keeper.append({"finish": ticket.number, "clipped": 0, "feedback": feedback})
         keeper.close()
         size = sum(file.stat().st_size for file in folder.iterdir())
         begin = time.perf_counter()

@@ -7,6 +7,7 @@ wrong values of ``tests/test_doors.py`` are not wrong for it, see ``MAY_PASS``.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import inspect
 import os
 import shutil
@@ -41,6 +42,7 @@ RUN = am.play(MDP, LOSSES, am.Uniform(LAYOUT), 5)
 
 MAY_PASS: dict[str, set[str]] = {
     "whole": set(),
+    "numbers of actions": {"ragged"},  # which the sizes of this layout make a proper list
     "maybe whole": {"none"},
     "real": set(),
     "any real": {"minus one"},
@@ -55,6 +57,7 @@ MAY_PASS: dict[str, set[str]] = {
     "function": {"function", "class"},
     "maybe function": {"none", "function", "class"},
     "maybe report": {"none", "function", "class", "true"},
+    "maybe file or function": {"none", "text", "digit", "function", "class"},
     "name": set(),
     "path": {"text", "digit"},
     "maybe path": {"none", "text", "digit"},
@@ -73,6 +76,7 @@ _KIND_OF_PARAMETER = {
     "n_contexts": ("whole", 2),
     "rule": ("name", "squint"),
     "fresh": ("flag", False),
+    "stationary": ("flag", False),
     "seed": ("seed", 0),
     "eta": ("maybe real", 0.1),
     "gamma": ("maybe real", 0.1),
@@ -159,6 +163,12 @@ def registered(kind: Any, name: Any, part: Any) -> None:
         registry._locations.update(before)
 
 
+def played_in_a_folder(**arguments: Any) -> Any:
+    """Files that are kept go elsewhere."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return am.gym.play(**arguments)
+
+
 ON_PAIRS: Arguments = {"on": ("object", "pairs")}
 EPISODES: Arguments = {"n_episodes": ("whole", 4), "seed": ("seed", 0)}
 STEP: Arguments = {"occupancy": ("table", am.occupancy_measure(TRANSITIONS, PAIRS, LAYOUT))}
@@ -174,7 +184,7 @@ DOORS: dict[str, Door] = {
         am.Layout,
         {
             "layer_sizes": ("object", (1, 2, 1)),
-            "n_actions": ("whole", 2),
+            "n_actions": ("numbers of actions", 2),
             "successors": ("maybe list", [np.ones((1, 2, 2), bool), np.ones((2, 2, 1), bool)]),
             "shared_rows": ("maybe list", [np.array([[0, 0]]), np.full((2, 2), -1)]),
             "known_rows": ("maybe table", [np.full((1, 2, 2), 0.5), np.full((2, 2, 1), 1.0)]),
@@ -273,6 +283,7 @@ DOORS: dict[str, Door] = {
         {"mdp": ("object", MDP), "total_loss": ("table", PAIRS)},
     ),
     "start_views": (am.start_views, ON_LAYOUT),
+    "with_break_off": (am.with_break_off, {**ON_LAYOUT, "rest_loss": ("real", 0.5)}),
     "open_store": (am.open_store, {"path": ("path", EMPTY_STORE)}),
     "register": (
         registered,
@@ -290,6 +301,8 @@ DOORS: dict[str, Door] = {
             "start": ("table", np.array([0.5, 0.5])),
             "loss": ("maybe table", np.full((2, 2), 0.5)),
             **FLAGS,
+            "state_names": ("maybe list", ["here", "there"]),
+            "action_names": ("maybe list", ["stay", "go"]),
         },
     ),
     "Trajectory": (update, {**PATH, "losses": ("table", [0.5, 0.5, 0.5])}),
@@ -301,6 +314,7 @@ DOORS: dict[str, Door] = {
             "learner": ("object", am.UOBREPS(LAYOUT, 10)),
             "path": ("maybe path", "service.am"),
             "every": ("whole", 2),
+            "losses_outside": ("name", "clip"),
         },
     ),
     "play": (
@@ -319,6 +333,7 @@ DOORS: dict[str, Door] = {
             "resume": ("maybe object", None),
             "keep": ("maybe function", None),
             "contexts": ("maybe list", None),
+            "losses_outside": ("name", "clip"),
         },
     ),
     "play_starts": (
@@ -455,12 +470,20 @@ DOORS: dict[str, Door] = {
         },
     ),
     "gym.play": (
-        am.gym.play,
+        played_in_a_folder,
         {
             "env": ("object", LAKE),
             "learner": ("object", am.Uniform(GAME.layout)),
             "game": ("object", GAME),
             **EPISODES,
+            "progress": ("maybe report", None),
+            "record": ("maybe empty list", ["policy"]),
+            "every": ("maybe whole", 2),
+            "callback": ("maybe function", lambda moment: None),
+            "resume": ("maybe object", None),
+            "keep": ("maybe file or function", None),
+            "contexts": ("maybe list", None),
+            "rewards_outside": ("name", "clip"),
         },
     ),
     "gym.AdversarialMDP": (am.gym.AdversarialMDP, ON_MDP),

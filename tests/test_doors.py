@@ -64,7 +64,7 @@ RECORDS = {
         "Learner",
     ),
     *("losses.History", "losses.LossProcess", "losses.LossStream", "losses.PlayedEpisode"),
-    *("gym.EnvironmentRun", "gym.Tabular", "gym.Unrolled"),
+    *("gym.EnvironmentProgress", "gym.EnvironmentRun", "gym.Tabular", "gym.Unrolled"),
 }
 """What the package hands out, and protocols: nobody makes them to pass them in."""
 

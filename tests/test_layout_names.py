@@ -81,3 +81,20 @@ def test_other_things_are_refused_in_one_line(given: Any, message: str) -> None:
     with pytest.raises(am.InvalidInput, match=message) as caught:
         am.Layout((1, 2, 1), 2, **given)
     assert "\n" not in str(caught.value)
+
+
+def test_places_and_observations_give_names_to_every_layer() -> None:
+    go = np.full((2, 2, 2), 0.5)
+    mdp = am.time_expand(
+        go, 3, start=[0.5, 0.5], state_names=["home", "away"], action_names=["stay", "go"]
+    )
+    assert mdp.layout.name_of_row(0) == "layer 0, state opening, action stay"
+    assert mdp.layout.name_of_row(9) == "layer 2, state away, action go"
+    lake = am.gym.from_gymnasium("FrozenLake-v1", horizon=4)
+    assert lake.layout.state_name(0, 0) == "0"
+    assert lake.layout.state_name(3, lake.layout.layer_sizes[3] - 1) == "finished"
+    hands = am.gym.unroll("Blackjack-v1", 2, am.Rewards(-1, 1), starts=[(4, 1, 0)])
+    assert hands.layout.state_name(0, 0) == "(4, 1, 0)"
+    assert hands.layout.state_name(1, 0) == "(0, 0, 0)"
+    with pytest.raises(am.InvalidInput, match="state_names: give 2 names, one for each place"):
+        am.time_expand(go, 3, state_names=["home"])

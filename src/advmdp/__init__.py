@@ -9,6 +9,7 @@ from advmdp.startup import tell_in_one_line
 tell_in_one_line()
 choose_kernel_cache()
 
+from advmdp.broken_off import with_break_off
 from advmdp.errors import (
     AdvMDPError,
     DamagedFile,
@@ -173,6 +174,7 @@ __all__ = [
     "time_expand",
     "transition_of",
     "upper_occupancy",
+    "with_break_off",
 ]
 
 

@@ -38,7 +38,7 @@ def checked_known_rows(
             "probabilities, or NaN everywhere for a row that is not known"
         )
     filled = [np.where(marks, 0.0, array) for marks, array in zip(empty, arrays, strict=True)]
-    flat = layout.flat_triples(filled, "known_rows")
+    flat = layout.flat_triples(filled, "known_rows", fill=True)
     total = np.add.reduceat(flat, layout.row_start[:-1])
     least = np.minimum.reduceat(flat, layout.row_start[:-1])
     wrong = known & ((abs(total - 1.0) > SUM_TOLERANCE) | (least < 0.0))
@@ -69,7 +69,7 @@ def _arrays(layout: Layout, table: Any) -> list[NDArray[np.float64]]:
 
 def _flat_marks(layout: Layout, marks: list[Any]) -> NDArray[np.bool_]:
     """A pair table of truth values over rows."""
-    flat = layout.flat_pairs([mark.astype(np.float64) for mark in marks], "known_rows")
+    flat = layout.flat_pairs([mark.astype(np.float64) for mark in marks], "known_rows", fill=True)
     return np.asarray(flat > 0.0)
 
 

@@ -27,6 +27,7 @@ from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.graph import Graph
 from advmdp.known_rows import checked_known_rows
+from advmdp.layout_actions import checked_actions, rows_in_place, same_rows, with_last_action
 from advmdp.layout_checks import (
     MAX_ENTRIES,
     checked_shared_rows,
@@ -37,7 +38,7 @@ from advmdp.layout_checks import (
     refuse_too_many,
 )
 from advmdp.layout_names import checked_names
-from advmdp.number_checks import float_array, whole_number
+from advmdp.number_checks import float_array
 
 Floats = NDArray[np.float64]
 Table = list[Floats]
@@ -51,7 +52,10 @@ class Layout(Shown):
     layer_sizes
         ``(n_0, ..., n_L)``; the first and the last layer have one state.
     n_actions
-        The same number of actions in every state.
+        The number of actions, the same in every state; or a list for each layer k < L with the
+        numbers of its states.  Then ``n_actions`` is the largest of them, all tables have room for
+        so many, and what they hold for actions that do not exist is ignored
+        (``advmdp.layout_actions``).
     successors
         Optional declared support, one array per layer ``k < L``: either booleans of shape
         ``(n_k, A, n_{k+1})`` or state numbers of shape ``(n_k, A, m)`` padded with -1.
@@ -62,7 +66,9 @@ class Layout(Shown):
         change over time: one array of whole numbers of shape ``(n_k, A)`` per layer.  Rows with the
         same number share their visit counts, the j-th successor of one corresponding to the j-th
         of the other; -1 shares with nobody.  For learners with confidence sets by epochs (UOB-REPS
-        and its relatives, FPOP); all others take no notice, and neither does equality.
+        and its relatives, FPOP), and for UCBVI and UCRL2 with ``stationary=True``; all others
+        take no notice, and neither does equality.  Q-learning has no counts to share: its value
+        of a pair is that of one step, and belongs to no other.
     known_rows
         Optional knowledge of single rows: a triple table in which every row is a distribution that
         is known exactly, or all NaN.  Deterministic moves and the draw of a start state are such
@@ -79,6 +85,8 @@ class Layout(Shown):
     >>> layout = Layout(layer_sizes=(1, 3, 3, 1), n_actions=2)
     >>> layout.n_layers, layout.n_states, layout.n_rows, layout.n_entries
     (3, 8, 14, 30)
+    >>> Layout(layer_sizes=(1, 2, 1), n_actions=[[2], [1, 3]]).action_counts
+    [array([2]), array([1, 3])]
     >>> named = Layout((1, 2, 1), 2, state_names=[["depot"], ["north", "south"]])
     >>> named.state_name(1, 0), named.state_name(2, 0), named.action_name(1, 0, 1)
     ('north', '0', '1')
@@ -87,7 +95,7 @@ class Layout(Shown):
     def __init__(
         self,
         layer_sizes: Sequence[int],
-        n_actions: int,
+        n_actions: int | Sequence[Any],
         successors: Sequence[Any] | None = None,
         shared_rows: Sequence[Any] | None = None,
         known_rows: Sequence[Any] | None = None,
@@ -95,8 +103,12 @@ class Layout(Shown):
         action_names: Sequence[Any] | None = None,
     ) -> None:
         self.declared_sizes = checked_sizes(layer_sizes)
-        self.n_actions = whole_number(n_actions, "n_actions", most=MAX_ENTRIES)
-        self.names = checked_names(state_names, action_names, self.declared_sizes, self.n_actions)
+        self.n_actions, counts = checked_actions(n_actions, self.declared_sizes, MAX_ENTRIES)
+        self.declared_counts = counts
+        """The numbers of actions of all declared states; None where they are all the same."""
+        self.names = checked_names(
+            state_names, action_names, self.declared_sizes, self.n_actions, counts
+        )
         self.n_layers = len(self.declared_sizes) - 1
         self.is_dense = successors is None
         refuse_too_large(self.declared_sizes, self.n_actions, is_dense=self.is_dense)
@@ -104,7 +116,7 @@ class Layout(Shown):
             self.layer_sizes = self.declared_sizes
             self.original_state = [np.arange(n) for n in self.declared_sizes]
         else:
-            masks = checked_support(successors, self.declared_sizes, self.n_actions)
+            masks = checked_support(successors, self.declared_sizes, self.n_actions, counts)
             self.original_state = reachable(masks)
             self.layer_sizes = tuple(len(kept) for kept in self.original_state)
         self.n_states = sum(self.layer_sizes)
@@ -115,9 +127,11 @@ class Layout(Shown):
         else:
             self._index_sparse(masks)
         self.n_entries = int(self.row_start[-1])
-        self.counter_row = checked_shared_rows(
-            shared_rows, self.declared_sizes, self.original_state, self.n_actions, self.row_sizes()
+        self.stands_for = (
+            None if counts is None else rows_in_place(counts, self.original_state, self.n_actions)
         )
+        """For every row the row that is played in its place; None where every action exists."""
+        self.counter_row = checked_shared_rows(shared_rows, self)
         self.row_layer = np.repeat(
             np.arange(self.n_layers), [n * self.n_actions for n in self.layer_sizes[:-1]]
         )
@@ -127,6 +141,8 @@ class Layout(Shown):
         self._slices = [self.layer_entries(k) for k in range(self.n_layers)]
         self.known = checked_known_rows(self, known_rows)
         """Which rows are known and their transition over entries; None where no row is."""
+        self.rest_loss: float | None = None
+        """The loss of each step after an episode broke off (``advmdp.with_break_off``), or None."""
 
     # ------------------------------------------------------------------ construction
 
@@ -162,6 +178,14 @@ class Layout(Shown):
         other.known = checked_known_rows(other, known_rows)
         return other
 
+    def named(self, state_names: Any = None, action_names: Any = None) -> Layout:
+        """The same layout with other names, see ``state_names`` and ``action_names``."""
+        other = copy(self)
+        other.names = checked_names(
+            state_names, action_names, self.declared_sizes, self.n_actions, self.declared_counts
+        )
+        return other
+
     def graph(self) -> Graph:
         """The index arrays in the form that the kernels take."""
         scattered = self.first_successor < 0
@@ -184,6 +208,14 @@ class Layout(Shown):
         return Layout(self.layer_sizes, 1).graph()
 
     # ------------------------------------------------------------------ places and names
+
+    @property
+    def action_counts(self) -> list[NDArray[np.int64]]:
+        """The number of actions of every state, layer after layer."""
+        if self.declared_counts is None:
+            return [np.full(n, self.n_actions) for n in self.layer_sizes[:-1]]
+        here = zip(self.declared_counts, self.original_state, strict=False)
+        return [counts[kept] for counts, kept in here]
 
     def layer_rows(self, k: int) -> slice:
         """The rows of layer ``k``."""
@@ -232,20 +264,24 @@ class Layout(Shown):
 
     # ------------------------------------------------------------------ tables <-> flat vectors
 
-    def flat_pairs(self, table: Any, name: str = "table") -> Floats:
-        """A pair table (or a flat vector over rows) as a new flat vector, checked."""
-        return self._flatten(table, name, pairs=True)
+    def flat_pairs(self, table: Any, name: str = "table", *, fill: bool = False) -> Floats:
+        """A pair table (or a flat vector over rows) as a new flat vector, checked.
 
-    def flat_triples(self, table: Any, name: str = "table") -> Floats:
+        With ``fill``, for losses and the like, whatever it holds for actions that do not exist is
+        replaced by the value of the action that is played in their place.
+        """
+        return self._flatten(table, name, pairs=True, fill=fill)
+
+    def flat_triples(self, table: Any, name: str = "table", *, fill: bool = False) -> Floats:
         """A triple table (or a flat vector over entries) as a new flat vector, checked.
 
-        Values outside the declared support must be zero.
+        Values outside the declared support must be zero; ``fill`` as for ``flat_pairs``.
         """
-        return self._flatten(table, name, pairs=False)
+        return self._flatten(table, name, pairs=False, fill=fill)
 
     def gather_triples(self, table: Any, name: str = "table") -> Floats:
         """``flat_triples`` without the look at the values themselves."""
-        return self._gather(table, name, pairs=False)
+        return self._gather(table, name, pairs=False, fill=False)
 
     def pairs(self, flat: Floats) -> Table:
         """A flat vector over rows as a pair table (views)."""
@@ -268,8 +304,8 @@ class Layout(Shown):
         row = np.repeat(np.arange(rows.stop - rows.start), self.row_sizes()[rows])
         return row, self.successor[entries] - int(self.layer_start[k + 1])
 
-    def _flatten(self, table: Any, name: str, *, pairs: bool) -> Floats:
-        flat = self._gather(table, name, pairs=pairs)
+    def _flatten(self, table: Any, name: str, *, pairs: bool, fill: bool) -> Floats:
+        flat = self._gather(table, name, pairs=pairs, fill=fill and self.stands_for is not None)
         if not np.isfinite(flat).all():
             place = int(np.flatnonzero(~np.isfinite(flat))[0])
             row = place if pairs else int(np.searchsorted(self.row_start, place, "right")) - 1
@@ -278,21 +314,37 @@ class Layout(Shown):
             )
         return flat
 
-    def _gather(self, table: Any, name: str, *, pairs: bool) -> Floats:
+    def _gather(self, table: Any, name: str, *, pairs: bool, fill: bool) -> Floats:
         size = self.n_rows if pairs else self.n_entries
         if isinstance(table, np.ndarray) and table.ndim == 1 and table.dtype != object:
             if table.shape != (size,):
                 raise InvalidInput(f"{name}: a flat vector needs {size} values, got {table.size}")
-            return float_array(table, name).copy()
+            flat = float_array(table, name).copy()
+            return flat[self._places(pairs=pairs)] if fill else flat
         if not is_sequence(table) or len(table) != self.n_layers:
             raise InvalidInput(
                 f"{name}: give a list of {self.n_layers} arrays, one per layer but the last"
             )
-        parts = [self._layer_part(table[k], k, name, pairs) for k in range(self.n_layers)]
+        parts = [self._layer_part(table[k], k, name, pairs, fill) for k in range(self.n_layers)]
         return np.concatenate(parts, axis=None)
 
-    def _layer_part(self, given: Any, k: int, name: str, pairs: bool) -> Floats:
+    def _counts_of(self, k: int) -> list[NDArray[np.int64]]:
+        """The numbers of actions of the declared states of a layer, and of those that are kept."""
+        declared = [] if self.declared_counts is None else [self.declared_counts[k]]
+        return [*declared, self.action_counts[k]]
+
+    def _places(self, *, pairs: bool) -> NDArray[np.int64]:
+        """The row, or the entry, whose value counts for each."""
+        rows = np.arange(self.n_rows) if self.stands_for is None else self.stands_for
+        if pairs:
+            return rows
+        shift = np.repeat(self.row_start[rows] - self.row_start[:-1], self.row_sizes())
+        return np.arange(self.n_entries) + shift
+
+    def _layer_part(self, given: Any, k: int, name: str, pairs: bool, fill: bool) -> Floats:
         array = float_array(given, f"{name}: layer {k}")
+        if fill:
+            array = with_last_action(array, self.n_actions, *self._counts_of(k))
         shape: tuple[int, ...] = self._shapes[k][:2] if pairs else self._shapes[k]
         if self.is_dense and array.shape == shape:
             return array
@@ -329,6 +381,7 @@ class Layout(Shown):
             and self.n_actions == other.n_actions
             and np.array_equal(self.row_start, other.row_start)
             and np.array_equal(self.entry_successors(), other.entry_successors())
+            and same_rows(self.stands_for, other.stands_for)
         )
 
     def __hash__(self) -> int:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.argument_checks import is_iterable, is_sequence
 from advmdp.errors import InvalidInput
+from advmdp.layout_actions import with_last_action
 from advmdp.number_checks import any_array, shown, whole_array, whole_number
+
+if TYPE_CHECKING:
+    from advmdp.layout import Layout
 
 MAX_ENTRIES = 2**31  # flat indices are stored as 32-bit numbers
 MAX_LAYERS, MAX_PAIRS = 100_000, 10**8  # more would fill memory with index arrays alone
@@ -70,9 +74,15 @@ def refuse_too_many(n_entries: int) -> None:
 
 
 def checked_support(
-    successors: Sequence[Any], sizes: tuple[int, ...], n_actions: int
+    successors: Sequence[Any],
+    sizes: tuple[int, ...],
+    n_actions: int,
+    counts: list[NDArray[np.int64]] | None = None,
 ) -> list[NDArray[np.bool_]]:
-    """The declared successors of each layer as a boolean mask of shape (n_k, A, n_{k+1})."""
+    """The declared successors of each layer as a boolean mask of shape (n_k, A, n_{k+1}).
+
+    ``counts`` are the numbers of actions of the states, where they differ.
+    """
     if not is_sequence(successors) or len(successors) != len(sizes) - 1:
         raise InvalidInput(
             f"successors: give {len(sizes) - 1} arrays, one for each layer but the last"
@@ -80,6 +90,8 @@ def checked_support(
     masks = []
     for k, given in enumerate(successors):
         mask = _support_mask(given, k, (sizes[k], n_actions, sizes[k + 1]))
+        if counts is not None:
+            mask = with_last_action(mask, n_actions, counts[k])
         empty = np.argwhere(~mask.any(axis=2))
         if len(empty):
             x, a = empty[0]
@@ -129,27 +141,28 @@ def reachable(masks: list[NDArray[np.bool_]]) -> list[NDArray[np.int64]]:
     return kept
 
 
-def checked_shared_rows(
-    shared: Sequence[Any] | None,
-    declared: tuple[int, ...],
-    kept: list[NDArray[np.int64]],
-    n_actions: int,
-    row_sizes: NDArray[np.int64],
-) -> NDArray[np.int64] | None:
-    """The first row of the pool of every row; None if no rows share their counts."""
+def checked_shared_rows(shared: Sequence[Any] | None, layout: Layout) -> NDArray[np.int64] | None:
+    """The first row of the pool of every row; None if no rows share their counts.
+
+    Rows that are played by the same action always do.
+    """
     if shared is None:
-        return None
+        return layout.stands_for
+    declared, row_sizes = layout.declared_sizes, layout.row_sizes()
     if not is_sequence(shared) or len(shared) != len(declared) - 1:
         raise InvalidInput(f"shared_rows: give {len(declared) - 1} arrays, one for each layer")
     names = []
     for k, given in enumerate(shared):
-        array, shape = whole_array(given, f"shared_rows: layer {k}"), (declared[k], n_actions)
+        array = whole_array(given, f"shared_rows: layer {k}")
+        shape = (declared[k], layout.n_actions)
         if array.shape != shape:
             raise InvalidInput(f"shared_rows: layer {k} must hold whole numbers of shape {shape}")
-        names.append(array[kept[k]].ravel())
+        names.append(array[layout.original_state[k]].ravel())
     name = np.concatenate(names).astype(np.int64)
     alone = name < 0
     name[alone] = np.arange(len(name))[alone] + name.max(initial=0) + 1
+    if layout.stands_for is not None:
+        name = name[layout.stands_for]
     _, first, pool = np.unique(name, return_index=True, return_inverse=True)
     counter_row: NDArray[np.int64] = first[pool]
     wrong = np.flatnonzero(row_sizes != row_sizes[counter_row])

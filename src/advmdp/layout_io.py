@@ -51,12 +51,16 @@ def shared_row_tables(layout: Layout) -> list[NDArray[np.int64]] | None:
     return tables
 
 
-def described_names(layout: Layout) -> dict[str, Any]:
-    """The arguments ``state_names`` and ``action_names`` of a layout, as far as there are names.
+def described_actions_and_names(layout: Layout) -> dict[str, Any]:
+    """The numbers of actions where they differ, ``state_names`` and ``action_names`` if any.
 
     Layers with the same names, as those of an MDP that is expanded over time, are listed once.
     """
     described: dict[str, Any] = {}
+    if layout.declared_counts is not None:
+        described["action_counts"] = [counts.tolist() for counts in layout.declared_counts]
+    if layout.rest_loss is not None:
+        described["rest_loss"] = layout.rest_loss
     for name, given in zip(NAMES, layout.names, strict=True):
         if given is None:
             continue
@@ -66,6 +70,6 @@ def described_names(layout: Layout) -> dict[str, Any]:
 
 
 def names_again(described: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that ``described_names`` described."""
+    """The arguments that ``described_actions_and_names`` described."""
     found = {name: described[name] for name in NAMES if name in described}
     return {name: [each["lists"][i] for i in each["layers"]] for name, each in found.items()}

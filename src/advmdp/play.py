@@ -45,8 +45,10 @@ from advmdp.number_checks import shown, whole_array
 from advmdp.one_thread import one_thread_of
 from advmdp.playing.late_loops import play_late_compiled, play_late_protocol
 from advmdp.playing.late_queue import LateQueue
+from advmdp.range_policy import checked_outside
 from advmdp.seeds import seed_words
 from advmdp.steps.upper_occupancy import checked_policy
+from advmdp.world.clipped_losses import ClippedStream, with_range
 from advmdp.world.delays import DelayProcess, checked_delays
 from advmdp.world.loss_streams import LossProcess, LossStream, checked_process
 from advmdp.world.mdp import LayeredMDP
@@ -86,6 +88,7 @@ def play(
     contexts: Any = None,
     delays: DelayProcess | None = None,
     in_flight: int | None = None,
+    losses_outside: str = "refuse",
 ) -> Run:
     """Play episodes and account for them exactly.
 
@@ -136,6 +139,11 @@ def play(
     in_flight
         So many episodes are played with one policy before the feedback of any comes: the same as
         ``delays=advmdp.delays.Blocks(in_flight)``.
+    losses_outside
+        What to do with a process of losses in any unit (``any_losses=True``) and a learner that
+        needs them in [0, 1]: ``"refuse"``, or ``"clip"`` to move each loss to the nearest end.
+        The run, its regret and its best policy are then about the clipped losses, and
+        ``run.clipped`` counts them.
 
     >>> import advmdp as am
     >>> mdp = am.families.random_mdp((1, 2, 2, 1), 2, seed=0)
@@ -157,8 +165,9 @@ def play(
     layout = instance(mdp, LayeredMDP, "mdp").layout
     check_layout(learner, layout, "play")
     refuse_too_many_episodes(learner, n_episodes)
-    schedule = _checked_contexts(contexts, learner, n_episodes)
-    stream = losses.begin(layout, seed)
+    schedule = checked_contexts(contexts, learner, n_episodes)
+    outside = checked_outside(losses_outside, "losses_outside")
+    stream = with_range(losses.begin(layout, seed), outside)
     stream.check_length(n_episodes)
     check_range(learner, stream, "play")
     process = _checked_late(delays, in_flight, learner, check, schedule)
@@ -177,9 +186,9 @@ def play(
         resume = with_current_names(resume)
         recorder.check_resumable(resume, points)
         if queue is not None:
-            queue.restore(_part("late", resume), int(resume["episodes"]))
-        _stateful(stream).restore(_part("losses", resume))
-        _restore_learner(learner, resume, n_episodes)
+            queue.restore(part_of("late", resume), int(resume["episodes"]))
+        stateful(stream).restore(part_of("losses", resume))
+        restore_learner(learner, resume, n_episodes)
         recorder.restore(resume)
     in_kernels = can_compile and compiled is not False
     begin = time.perf_counter()
@@ -191,8 +200,12 @@ def play(
         play_late = play_late_compiled if in_kernels else play_late_protocol
         play_late(world, stream, learner, recorder, points, watch, queue)
     run = recorder.run(time.perf_counter() - begin, compiled=in_kernels)
-    times = None if queue is None else queue.summary()
-    return replace(run, recorded=observer.recorded(), feedback_times=times)
+    return replace(
+        run,
+        recorded=observer.recorded(),
+        clipped=stream.clipped_in(n_episodes) if isinstance(stream, ClippedStream) else 0,
+        feedback_times=None if queue is None else queue.summary(),
+    )
 
 
 def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep: Any) -> None:
@@ -207,7 +220,7 @@ def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep
         raise InvalidInput(f"resume: give a snapshot, names and arrays, not {shown(resume)}")
 
 
-def _checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[np.int64] | None:
+def checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[np.int64] | None:
     """The context of every episode; None where the learner is not told."""
     if contexts is None:
         return None
@@ -239,7 +252,7 @@ def _checked_late(
     return process
 
 
-def _enter(learner: Any, schedule: NDArray[np.int64] | None, done: int, stop: int) -> int:
+def enter_context(learner: Any, schedule: NDArray[np.int64] | None, done: int, stop: int) -> int:
     """Tell the learner its context; how far, at most to ``stop``, the context stays the same."""
     if schedule is None:
         return stop
@@ -280,8 +293,8 @@ class _Watch:
 
     def _snapshot(self, episodes: int) -> Snapshot:
         parts = {
-            "losses": _stateful(self._stream).state(),
-            "learner": _stateful(self._recorder.learner).state(),
+            "losses": stateful(self._stream).state(),
+            "learner": stateful(self._recorder.learner).state(),
             "late": {} if self._queue is None else self._queue.state(),
         }
         named = {
@@ -294,7 +307,7 @@ class NotResumable(InvalidInput):
     """A part of the run cannot hand out its state, so that no snapshot can be taken."""
 
 
-def _stateful(part: Any) -> Any:
+def stateful(part: Any) -> Any:
     """The learner or the stream of losses, which must offer its state."""
     if not offers(part, Resumable):
         raise NotResumable(
@@ -304,15 +317,15 @@ def _stateful(part: Any) -> Any:
     return part
 
 
-def _part(name: str, snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:
+def part_of(name: str, snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:
     prefix = f"{name}."
     return {key.removeprefix(prefix): a for key, a in snapshot.items() if key.startswith(prefix)}
 
 
-def _restore_learner(learner: Any, snapshot: Mapping[str, NDArray[Any]], n_episodes: int) -> None:
+def restore_learner(learner: Any, snapshot: Mapping[str, NDArray[Any]], n_episodes: int) -> None:
     """Restore the learner; the episodes that remain must be within its horizon."""
-    before = _stateful(learner).state()
-    learner.restore(_part("learner", snapshot))
+    before = stateful(learner).state()
+    learner.restore(part_of("learner", snapshot))
     try:
         refuse_too_many_episodes(learner, n_episodes - int(snapshot["episodes"]), "resume")
     except InvalidInput:
@@ -338,7 +351,7 @@ def _compiled(
     for point in points[recorder.n_points :]:
         while done < point:
             stop = watch.observer.limit(done, min(int(point), done + size))
-            stop = _enter(learner, schedule, done, stop)
+            stop = enter_context(learner, schedule, done, stop)
             begin = time.perf_counter()
             with one_thread:
                 reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
@@ -372,7 +385,7 @@ def _protocol(
     done = recorder.episodes
     for point in points[recorder.n_points :]:
         while done < point:
-            _enter(learner, schedule, done, done + 1)
+            enter_context(learner, schedule, done, done + 1)
             if checker:
                 checker.before()
             ledger.losses[:] = stream.table(done)

@@ -67,7 +67,11 @@ def _view(layout: Layout, start: int, view: Layout) -> StartView:
     shift = np.repeat(layout.row_start[rows] - view.row_start[:-1], sizes)
     entries = np.arange(view.n_entries) + shift
     view = copy(view)
-    view.names = _names_from(layout, start)
+    view.names, view.rest_loss = _names_from(layout, start), layout.rest_loss
+    if layout.stands_for is not None:
+        counts = layout.action_counts
+        view.declared_counts = [counts[1][[start]], *counts[2:]]
+        view.counter_row = view.stands_for = np.searchsorted(rows, layout.stands_for[rows])
     if layout.known is not None:
         view.known = (layout.known[0][rows], layout.known[1][entries])
     return StartView(start, view, rows, entries)

@@ -162,8 +162,6 @@ def test_what_is_refused() -> None:
         am.gym.unroll(env, 4, am.Rewards(1, 3))
     with pytest.raises(am.InvalidInput, match="starts: name at least one"):
         am.gym.unroll(env, 4, rewards, starts=[])
-    with pytest.raises(am.InvalidInput, match=r"observation_space: Box.* is not discrete"):
-        numbering(spaces.Box(0.0, 1.0), "observation_space")
     short = am.gym.unroll(env, 4, am.Rewards(-1, 1), starts=[(0, 1)])
     with pytest.raises(am.InvalidInput, match=r"rewards: 3.0 is outside \[-1, 1\]"):
         am.gym.play(env, am.Uniform(short.layout), short, 50)

@@ -36,6 +36,7 @@ def program(kind: int, n_tables: int = 2, **changes: object) -> LossProgram:
         strength=0.0,
         memory=0.0,
         pressure=np.zeros(N_ROWS),
+        stands_for=np.zeros(0, dtype=np.int64),
     )
     return base._replace(**changes)  # type: ignore[arg-type]
 
@@ -136,8 +137,8 @@ losses = importlib.import_module(package + ".model.losses")
 trajectory = importlib.import_module(package + ".model.trajectory")
 graph = Layout((1, 2, 2, 1), 2).graph()
 
-def episodes(tables, marks, pressure, policy, transitions, out, states, rows):
-    program = losses.LossProgram(2, tables, 5, 0, 1, marks, 0.5, 0.5, pressure)
+def episodes(tables, marks, pressure, stands_for, policy, transitions, out, states, rows):
+    program = losses.LossProgram(2, tables, 5, 0, 1, marks, 0.5, 0.5, pressure, stands_for)
     for t in range(3):
         losses.fill_losses(program, 7, 2**32 - 1, t, out)
         trajectory.draw_trajectory(graph, policy, transitions, 7, 2**32 - 1, t, states, rows)
@@ -148,7 +149,8 @@ pressure, out = np.zeros(10), np.zeros(10)
 states, rows = np.zeros(4, dtype=np.int64), np.zeros(3, dtype=np.int64)
 policy, transitions = np.full(10, 0.5), np.array([0.5] * 12 + [1.0] * 4)
 run = cuda.jit(episodes)[1, 1] if on_device else episodes
-run(tables, np.zeros(0, dtype=np.int64), pressure, policy, transitions, out, states, rows)
+none = np.zeros(0, dtype=np.int64)
+run(tables, none, pressure, none, policy, transitions, out, states, rows)
 print(out.tolist(), pressure.tolist(), states.tolist(), rows.tolist())
 """
 

@@ -6,11 +6,13 @@ a fast learner can be compared with them episode by episode.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+import advmdp as am
 from tests.reference.tables import Array
 
 
@@ -33,6 +35,23 @@ class Averages:
             self.losses[k][x, a] += losses[k]
 
 
+class PooledAverages(Averages):
+    """The same where every visit is written into all rows of its pool."""
+
+    def __init__(self, layout: am.Layout) -> None:
+        super().__init__(layout.layer_sizes, layout.n_actions)
+        assert layout.counter_row is not None
+        self.pools = layout.pairs(layout.counter_row.astype(np.float64))
+
+    def add(self, states: list[int], actions: list[int], losses: Array) -> None:
+        for k in range(self.n_layers):
+            for j, pools in enumerate(self.pools):
+                for x, a in np.argwhere(pools == self.pools[k][states[k], actions[k]]):
+                    self.visits[j][x, a] += 1
+                    self.moves[j][x, a, states[k + 1]] += 1
+                    self.losses[j][x, a] += losses[k]
+
+
 class PlainUCBVI:
     """Azar, Osband and Munos 2017: ``q`` and ``value`` after the last update."""
 
@@ -45,9 +64,10 @@ class PlainUCBVI:
         bernstein: bool,
         delta: float = 0.1,
         bonus_scale: float = 1.0,
+        past: Averages | None = None,
     ) -> None:
-        self.past = Averages(sizes, n_actions)
-        past = self.past
+        past = self.past = past or Averages(sizes, n_actions)
+        self.arrivals = [np.zeros(n) for n in sizes]
         self.log_term = np.log(5 * past.n_states * n_actions * past.n_layers * n_episodes / delta)
         self.bernstein, self.scale = bernstein, bonus_scale
         self.q = [np.zeros((n, n_actions)) for n in sizes[:-1]]
@@ -60,7 +80,7 @@ class PlainUCBVI:
             return float(7 * n_layers * log_term / np.sqrt(n))
         p, v = past.moves[k][x, a] / n, self.value[k + 1]
         variance = p @ v**2 - (p @ v) ** 2
-        seen = past.moves[k].sum(axis=(0, 1))
+        seen = self.arrivals[k + 1]
         large = 100**2 * n_layers**3 * past.n_states**2 * past.n_actions * log_term**2
         later = np.minimum(large / np.maximum(seen, 1), n_layers**2)  # p is 0 where seen is 0
         return float(
@@ -73,6 +93,8 @@ class PlainUCBVI:
     def update(self, states: list[int], actions: list[int], losses: Array) -> None:
         past = self.past
         past.add(states, actions, losses)
+        for k, x in enumerate(states):
+            self.arrivals[k][x] += 1
         for k in reversed(range(past.n_layers)):
             for x in range(past.sizes[k]):
                 for a in range(past.n_actions):
@@ -160,14 +182,15 @@ class PlainUCRL2:
         delta: float = 0.1,
         loss_scale: float = 1.0,
         transition_scale: float = 1.0,
+        empty: Callable[[], Averages] | None = None,
     ) -> None:
         self.sizes, self.n_actions, self.support = sizes, n_actions, support
         self.window, self.delta = window, delta
         self.loss_scale, self.transition_scale = loss_scale, transition_scale
         self.episodes: list[tuple[list[int], list[int], Array]] = []
         self.epoch = 1
-        self.past = Averages(sizes, n_actions)
-        self.within = Averages(sizes, n_actions)
+        self.empty = empty or (lambda: Averages(sizes, n_actions))
+        self.past, self.within = self.empty(), self.empty()
         self.q = [np.zeros((n, n_actions)) for n in sizes[:-1]]
         self.loss = 0.0
 
@@ -182,8 +205,7 @@ class PlainUCRL2:
             over = over or len(self.episodes) % self.window == 0
         if over:
             self.epoch += 1
-            self.past = Averages(self.sizes, self.n_actions)
-            self.within = Averages(self.sizes, self.n_actions)
+            self.past, self.within = self.empty(), self.empty()
             for episode in self.episodes[-(self.window or len(self.episodes)) :]:
                 self.past.add(*episode)
             self.plan()

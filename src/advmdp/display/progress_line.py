@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any, TextIO
 
 from advmdp.display.durations import duration
@@ -17,8 +18,14 @@ class ProgressLine:
     a line follows every tenth of the run.
     """
 
-    def __init__(self, n_episodes: int, stream: TextIO | None = None) -> None:
+    def __init__(
+        self,
+        n_episodes: int,
+        stream: TextIO | None = None,
+        figure: Callable[[Any], str] = lambda now: f"regret {now.account.regret:,.1f}",
+    ) -> None:
         self._n_episodes = n_episodes
+        self._figure = figure
         self._stream = sys.stderr if stream is None else stream
         self._moves = self._stream.isatty() or "ipykernel" in sys.modules
         self._next = 0
@@ -35,7 +42,7 @@ class ProgressLine:
         left = "" if last else f", {duration((self._n_episodes - now.episodes) / rate)} left"
         text = (
             f"{now.episodes:,} of {self._n_episodes:,} episodes ({share:.0%}), "
-            f"{rate:,.0f} a second{left}, regret {now.account.regret:,.1f}"
+            f"{rate:,.0f} a second{left}, {self._figure(now)}"
         )
         padded = text.ljust(self._width)
         self._width = len(text)

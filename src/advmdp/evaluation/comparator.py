@@ -48,7 +48,7 @@ def best_fixed_policy(mdp: LayeredMDP, total_loss: Any) -> Comparator:
     layout = instance(mdp, LayeredMDP, "mdp").layout
     graph = layout.graph()
     chance = np.array(mdp.flat)
-    losses = layout.flat_pairs(total_loss, "total_loss")
+    losses = layout.flat_pairs(total_loss, "total_loss", fill=True)
     policy = np.zeros(layout.n_rows)
     values = np.zeros(layout.n_states)
     loss = best_response(graph, chance, losses, values, policy)

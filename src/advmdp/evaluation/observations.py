@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 
 from advmdp.argument_checks import function
 from advmdp.errors import InvalidInput
-from advmdp.evaluation.account import EvaluationPoint
 from advmdp.evaluation.run import Recorder
 from advmdp.kernels.steps.interface import GAP, RESIDUAL, certificate_of
 from advmdp.learners.base import (
@@ -54,7 +53,8 @@ class Moment(NamedTuple):
 
     episodes: int
     learner: Any
-    account: EvaluationPoint
+    account: Any
+    """An ``EvaluationPoint``; in an environment the rewards ``Earned``."""
 
 
 @dataclass(frozen=True)
@@ -99,16 +99,30 @@ READERS: dict[str, tuple[type, Callable[[Recorder], Any]]] = {
     "best_loss": (Learner, _account("best_loss")),
 }
 """What a learner must offer, and how the quantity is read."""
+ACCOUNT = ("regret", "expected_loss", "realised_loss", "best_loss")
+"""What only those know who know the true transition."""
 
 
 class Observer:
     """Records quantities and calls the callback, every ``every`` episodes or at checkpoints."""
 
     def __init__(
-        self, recorder: Recorder, record: Any = None, every: Any = None, callback: Any = None
+        self,
+        recorder: Any,
+        record: Any = None,
+        every: Any = None,
+        callback: Any = None,
+        *,
+        has_account: bool = True,
     ) -> None:
         self._recorder = recorder
         self._names = _checked_names(record, recorder.learner)
+        unknown = [name for name in self._names if name in ACCOUNT and not has_account]
+        if unknown:
+            raise InvalidInput(
+                f"an environment shows rewards only, and no {unknown[0]!r}; leave it out",
+                field="record",
+            )
         self._callback = callback
         if callback is not None:
             function(callback, "callback", "callback(moment)")

@@ -92,6 +92,8 @@ class Run(Shown):
     """What ``play(record=...)`` recorded (``evaluation.observations.Recorded``), or None."""
     feedback_times: Any = None
     """When late feedback came (``playing.late_queue.FeedbackTimes``); None: all at once."""
+    clipped: int = 0
+    """How many losses ``play(losses_outside="clip")`` moved into [0, 1], of pairs and episodes."""
 
     def to_frame(self, library: str = "polars") -> Any:
         """The curves as a frame, one row per checkpoint; ``library="pandas"`` for one of pandas."""
@@ -111,6 +113,7 @@ class Run(Shown):
         return draw_regret_curve(self, ax, label)
 
     def _facts(self) -> dict[str, Any]:
+        clipped = {"clipped": f"{self.clipped:,} losses"} if self.clipped else {}
         return {
             "episodes": f"{self.episodes[-1]:,}",
             "regret": f"{self.regret[-1]:,.1f}",
@@ -118,6 +121,7 @@ class Run(Shown):
             "best_loss": f"{self.best_loss[-1]:,.1f}",
             "seconds": f"{self.seconds:.3g}",
             "compiled": self.compiled,
+            **clipped,
         }
 
     def _picture(self) -> str:

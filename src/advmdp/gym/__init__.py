@@ -18,14 +18,17 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtra("advmdp.gym needs Gymnasium: pip install 'advmdp[gym]'") from error
 
+from advmdp.evaluation.reward_run import EnvironmentRun
 from advmdp.gym.adversarial import AdversarialMDP
-from advmdp.gym.environment_loop import EnvironmentRun, play
+from advmdp.gym.environment_loop import play
+from advmdp.gym.progress import EnvironmentProgress
 from advmdp.gym.tabular import Tabular, from_gymnasium
 from advmdp.gym.unrolled import Unrolled, unroll
 
 __all__ = [
     "ENVIRONMENT_ID",
     "AdversarialMDP",
+    "EnvironmentProgress",
     "EnvironmentRun",
     "Tabular",
     "Unrolled",

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import instance, with_methods
+from advmdp.argument_checks import function, instance
+from advmdp.display.progress_line import ProgressLine
 from advmdp.errors import InvalidInput
+from advmdp.evaluation.observations import Moment, Observer
+from advmdp.evaluation.reward_run import EnvironmentRun
+from advmdp.gym.checks import checked_environment, refuse_early_end
+from advmdp.gym.episode import one_episode
+from advmdp.gym.interrupts import Interrupts
+from advmdp.gym.progress import EnvironmentProgress, Reporter, mean_reward
+from advmdp.gym.recorder import RewardRecorder
+from advmdp.gym.snapshots import KeptInFile, checked_keep, checked_snapshot
+from advmdp.gym.tabular import Tabular
 from advmdp.gym.unrolled import Unrolled
-from advmdp.kernels.model.trajectory import pick
-from advmdp.layout import Floats
 from advmdp.learners.base import Learner, checked_learner, is_made_for, sees_all_losses
-from advmdp.learners.feedback import Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
+from advmdp.play import Keep, checked_contexts, enter_context
+from advmdp.range_policy import checked_outside
 from advmdp.seeds import seed_sequence
 from advmdp.steps.upper_occupancy import checked_policy
-
-
-@dataclass(frozen=True)
-class EnvironmentRun:
-    """The episodes of an environment; entry t of every array belongs to episode t."""
-
-    reward: Floats
-    """The total reward of the episode."""
-    steps: NDArray[np.int64]
-    """The number of calls of ``env.step``: less than the horizon if the episode ended early."""
 
 
 def play(
@@ -36,19 +38,49 @@ def play(
     game: Unrolled,
     n_episodes: int,
     seed: int | np.random.SeedSequence = 0,
+    *,
+    progress: bool | Callable[[EnvironmentProgress], None] | None = None,
+    record: Sequence[str] | None = None,
+    every: int | None = None,
+    callback: Callable[[Moment], None] | None = None,
+    resume: Mapping[str, NDArray[Any]] | str | Path | None = None,
+    keep: Keep | str | Path | None = None,
+    contexts: Any = None,
+    rewards_outside: str = "refuse",
 ) -> EnvironmentRun:
     """Play episodes of an environment with a learner that needs bandit feedback only.
+
+    Ctrl-C ends the run after the current episode, and the rewards so far are returned (``stopped``
+    says so); a second Ctrl-C raises ``KeyboardInterrupt`` at once.
 
     Parameters
     ----------
     env
-        A Gymnasium environment with discrete spaces.
+        A Gymnasium environment with discrete spaces, or the id of one.
     learner
         Anything with ``policy()`` and ``update(trajectory)``, built on ``game.layout``.
     game
         What ``unroll`` or ``from_gymnasium`` returned for the environment.
     seed
         Determines the randomness of the environment and the actions that are sampled.
+    progress
+        True: a line on stderr.  A function: called a few times a second.
+    record, every, callback
+        As in ``advmdp.play``, without what needs the best policy: there is no regret.  The account
+        of a ``Moment`` is an ``evaluation.reward_run.Earned``.
+    resume
+        A snapshot of the same run, or the file that ``keep`` wrote; all else is given as at the
+        start, the learner fresh.  The rewards before are part of the result.  Environments that
+        remember nothing but their random numbers between episodes go on with the same bits.
+    keep
+        The path of a file that is written every half a minute and at the end, also by Ctrl-C; or a
+        function as in ``advmdp.play``.
+    contexts
+        The context of every episode, as in ``advmdp.play``.
+    rewards_outside
+        What to do with rewards outside ``game.rewards``: ``"refuse"`` ends the run, ``"clip"``
+        moves them to the nearest end for the learner (``clipped`` counts them; the rewards of the
+        result are those of the environment).
 
     >>> import advmdp as am, gymnasium
     >>> env = gymnasium.make("FrozenLake-v1", is_slippery=False)
@@ -58,7 +90,41 @@ def play(
     (20,)
     """
     n_episodes = checked_horizon(n_episodes)
-    with_methods(env, "env", "a Gymnasium environment", "reset", "step")
+    env = checked_environment(env)
+    _check_learner(env, learner, game)
+    refuse_too_many_episodes(learner, n_episodes)
+    clips = checked_outside(rewards_outside, "rewards_outside") == "clip"
+    schedule = checked_contexts(contexts, learner, n_episodes)
+    keep, resume = checked_keep(keep), checked_snapshot(resume)
+    line = ProgressLine(n_episodes, figure=mean_reward) if progress is True else progress
+    if line is not None and line is not False:
+        function(line, "progress", "progress(report)")
+    recorder = RewardRecorder(env, game, learner, n_episodes, seed_sequence(seed))
+    observer = Observer(recorder, record, every, callback, has_account=False)
+    recorder.begin(resume)
+    report = Reporter(line or None, recorder)
+    begin = time.perf_counter()
+    with Interrupts() as interrupts:
+        while recorder.episodes < n_episodes and not interrupts.asked:
+            t = recorder.episodes
+            enter_context(learner, schedule, t, t + 1)
+            policy = checked_policy(game.layout, learner.policy())
+            episode = one_episode(env, game, policy, recorder.first_observation(), recorder.rng)
+            losses, clipped = game.losses_of(episode.rewards, clips=clips)
+            learner.update(episode.trajectory(losses))
+            recorder.add(episode, clipped)
+            report()
+            observer(recorder.episodes)
+            if keep is not None:
+                keep(recorder.episodes, recorder.snapshot)
+    recorder.seconds += time.perf_counter() - begin
+    if isinstance(keep, KeptInFile):
+        keep(recorder.episodes, recorder.snapshot, last=True)
+    return replace(recorder.run(), recorded=observer.recorded())
+
+
+def _check_learner(env: Any, learner: Any, game: Unrolled) -> None:
+    """The learner, the game and the environment must go together."""
     checked_learner(learner)
     instance(game, Unrolled, "game")
     if not is_made_for(learner, game.layout):
@@ -68,44 +134,7 @@ def play(
             "play: an environment reveals only the rewards of the path; "
             "choose a learner with bandit feedback"
         )
-    refuse_too_many_episodes(learner, n_episodes)
-    words = seed_sequence(seed).generate_state(2)
-    rng = np.random.default_rng(int(words[0]))
-    reward, steps = np.zeros(n_episodes), np.zeros(n_episodes, dtype=np.int64)
-    for t in range(n_episodes):
-        policy = checked_policy(game.layout, learner.policy())
-        observation, _ = env.reset(seed=int(words[1]) if t == 0 else None)
-        trajectory, reward[t], steps[t] = _episode(env, game, policy, observation, rng)
-        learner.update(trajectory)
-    return EnvironmentRun(reward, steps)
-
-
-def _episode(
-    env: Any, game: Unrolled, policy: Floats, observation: Any, rng: np.random.Generator
-) -> tuple[Trajectory, float, int]:
-    """One episode of ``horizon`` actions; after its end the finished state absorbs the rest."""
-    layout, n_actions = game.layout, game.layout.n_actions
-    states: list[int] = []
-    actions: list[int] = []
-    losses: list[float] = []
-
-    def act(state: int) -> int:
-        row = (int(layout.layer_start[len(states)]) + state) * n_actions
-        states.append(state)
-        actions.append(pick(policy, row, n_actions, rng.random()))
-        return actions[-1]
-
-    if game.opening:
-        act(0)
-        losses.append(0.0)
-    place, total, taken = game.place(observation), 0.0, 0
-    for step in range(game.horizon):
-        action, reward = act(game.state(step, place)), 0.0
-        if place != game.finished:
-            observation, reward, terminated, truncated, _ = env.step(game.actions.element(action))
-            over = terminated or truncated
-            place = game.finished if over else game.place(observation)
-            total += float(reward)
-            taken += 1
-        losses.append(float(game.rewards.to_losses(reward)))
-    return Trajectory([*states, 0], actions, losses), total, taken
+    if isinstance(game, Tabular):
+        refuse_early_end(env, game.horizon, "the table knows of no such end")
+    elif game.pooled:
+        refuse_early_end(env, game.horizon, "pooled counts are for what does not change over time")

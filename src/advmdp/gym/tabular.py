@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import instance, is_sequence, with_methods
+from advmdp.argument_checks import instance, is_sequence
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
+from advmdp.gym.checks import checked_environment
 from advmdp.gym.numbering import Numbering, numbering
-from advmdp.gym.unrolled import Unrolled
+from advmdp.gym.unrolled import Unrolled, element_names
 from advmdp.layout import Floats
 from advmdp.layout_checks import MAX_LAYERS
 from advmdp.number_checks import float_array, whole_number
@@ -46,7 +47,7 @@ def from_gymnasium(
     Parameters
     ----------
     env
-        A Gymnasium environment.
+        A Gymnasium environment, or the id of one.
     horizon
         The number of actions in an episode.
     start
@@ -67,7 +68,7 @@ def from_gymnasium(
     (Rewards(low=0.0, high=1.0), (1, 3, 6, 9, 11))
     """
     horizon = whole_number(horizon, "horizon", most=MAX_LAYERS)
-    with_methods(env, "env", "a Gymnasium environment", "reset", "step")
+    env = checked_environment(env)
     if rewards is not None:
         instance(rewards, Rewards, "rewards")
     bare = env.unwrapped
@@ -82,7 +83,16 @@ def from_gymnasium(
         raise InvalidInput(f"rewards: the table has rewards from {low} to {high}; widen the range")
     first = _start_of(bare, start, observations)
     loss = rewards.to_losses(np.clip(mean, low, high))  # rounding may move a mean out of the range
-    mdp = time_expand(step, horizon, first, loss, per_action=per_action, pooled=pooled)
+    mdp = time_expand(
+        step,
+        horizon,
+        first,
+        loss,
+        per_action=per_action,
+        pooled=pooled,
+        state_names=element_names(observations, "finished"),
+        action_names=element_names(actions),
+    )
     certain = int(first) if np.ndim(first) == 0 else int(np.argmax(first))
     return Tabular(
         layout=mdp.layout,

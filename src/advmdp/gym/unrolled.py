@@ -6,21 +6,26 @@ the end of an episode every action stays there and has reward zero, up to the ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import flag, function, instance, is_iterable, with_methods
+from advmdp.argument_checks import flag, function, instance, is_iterable
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
+from advmdp.gym.checks import checked_environment, refuse_early_end
 from advmdp.gym.numbering import Numbering, numbering
-from advmdp.layout import Layout
+from advmdp.layout import Floats, Layout
 from advmdp.layout_checks import MAX_LAYERS
+from advmdp.layout_names import LONGEST
 from advmdp.number_checks import shown, whole_number
-from advmdp.world.time_expand import begin_with, stationary_rows
+from advmdp.world.time_expand import begin_with, names_over_time, stationary_rows
+
+MOST_NAMES = 10_000  # of a space; with more, numbers do
 
 
 @dataclass(frozen=True)
@@ -48,20 +53,45 @@ class Unrolled:
         """The place after the end of an episode."""
         return self.observations.size
 
+    @property
+    def pooled(self) -> bool:
+        """Whether visits are counted over all steps together."""
+        return self.layout.counter_row is not None
+
+    def losses_of(self, rewards: Sequence[float], *, clips: bool) -> tuple[Floats, int]:
+        """The losses of the steps of an episode, and how many rewards were clipped for them."""
+        given = np.array(rewards)
+        if not clips:
+            return self.rewards.to_losses(given), 0
+        inside = np.clip(given, self.rewards.low, self.rewards.high)
+        return self.rewards.to_losses(inside), int(np.count_nonzero(inside != given))
+
     def place(self, observation: Any) -> int:
         """The number of an observation; rejects what is not in the space."""
         return self.observations.checked(observation, "env")
 
+    @cached_property
+    def _numbers(self) -> list[list[int]]:
+        """For every step the number within its layer of each place, -1 if it has none."""
+        by_states: dict[bytes, list[int]] = {}
+        tables = []
+        for step in range(self.horizon):
+            kept = self.layout.original_state[self.opening + step]
+            if step == 0 and self.start is not None:
+                kept = np.array([self.start])
+            key = kept.tobytes()  # most layers hold the same places
+            if key not in by_states:
+                table = np.full(self.finished + 1, -1)
+                table[kept] = np.arange(len(kept))
+                by_states[key] = table.tolist()
+            tables.append(by_states[key])
+        return tables
+
     def state(self, step: int, place: int) -> int:
         """The number within its layer of the state that is ``place`` at ``step``."""
-        if step == 0 and self.start is not None:
-            if place == self.start:
-                return 0
-        else:
-            kept = self.layout.original_state[self.opening + step]
-            i = int(np.searchsorted(kept, place))
-            if i < len(kept) and kept[i] == place:
-                return i
+        number = self._numbers[step][place]
+        if number >= 0:
+            return number
         what = "the end" if place == self.finished else f"{self.observations.element(place)}"
         raise InvalidInput(
             f"env: {what} at step {step} is not among the declared observations; "
@@ -83,7 +113,7 @@ def unroll(
     Parameters
     ----------
     env
-        A Gymnasium environment with discrete spaces.
+        A Gymnasium environment with discrete spaces, or the id of one.
     horizon
         The number of actions in an episode.  Episodes that the environment would continue are
         truncated there.
@@ -108,7 +138,7 @@ def unroll(
     Layout(layer_sizes=(1, 360, 361, 361, 361, 1), n_actions=2, 81366 declared triples)
     """
     horizon, pooled = whole_number(horizon, "horizon", most=MAX_LAYERS), flag(pooled, "pooled")
-    with_methods(env, "env", "a Gymnasium environment", "reset", "step")
+    env = checked_environment(env)
     instance(rewards, Rewards, "rewards")
     if starts is not None and not is_iterable(starts):
         raise InvalidInput(f"starts: give a list of observations, not {shown(starts)}")
@@ -116,6 +146,8 @@ def unroll(
         function(successors, "successors", "successors(observation)")
     observations = numbering(env.observation_space, "observation_space")
     actions = numbering(env.action_space, "action_space")
+    if pooled:
+        refuse_early_end(env, horizon, "pooled counts are for what does not change over time")
     if not rewards.low <= 0.0 <= rewards.high:
         raise InvalidInput(
             f"rewards: the range [{rewards.low}, {rewards.high}] must contain 0, "
@@ -136,8 +168,20 @@ def unroll(
         successors=[_for_all_actions(layer, n_actions) for layer in layers],
         shared_rows=stationary_rows(first, n_actions, horizon) if pooled else None,
     )
+    names = names_over_time(element_names(observations, "finished"), first, horizon)
+    layout = layout.named(names, element_names(actions))
     start = int(first.argmax()) if np.count_nonzero(first) == 1 else None
     return Unrolled(layout, horizon, rewards, observations, actions, start)
+
+
+def element_names(numbering: Numbering, *more: str) -> list[str] | None:
+    """The elements of a space as names, and further ones; None where they make none."""
+    if numbering.size > MOST_NAMES:
+        return None
+    texts = (" ".join(str(numbering.element(i)).split()) for i in range(numbering.size))
+    names = [*texts, *more]
+    fits = all(len(name) <= LONGEST and name.isprintable() for name in names)
+    return names if fits and len(set(names)) == len(names) else None
 
 
 def _followers(

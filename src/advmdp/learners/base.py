@@ -294,8 +294,8 @@ def check_range(learner: Any, stream: Any, where: str) -> None:
     """Reject losses outside [0, 1] for a learner that does not take them."""
     if getattr(stream, "any_losses", False) and not takes_any_losses(learner):
         raise InvalidInput(
-            f"{where}: {type(learner).__name__} needs losses in [0, 1]; rescale them, or choose a "
-            "learner that takes any, such as AdaFTRL"
+            f"{where}: {type(learner).__name__} needs losses in [0, 1]; rescale them, play with "
+            "losses_outside='clip', or choose a learner that takes any, such as AdaFTRL"
         )
 
 

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.accounting.episode import play_episodes
 from advmdp.kernels.learners import interface
+from advmdp.kernels.runtime.random_numbers import LEARNER, uniform_pair
 from advmdp.kernels.runtime.storage import Storage, leaves
 from advmdp.kernels.runtime.targets import machine_code
 from advmdp.layout import Floats, Layout, Table
+from advmdp.layout_actions import merge_rows, spread_path
 from advmdp.learners.base import (
     Compiled,
     CompiledLoop,
@@ -34,6 +36,7 @@ from advmdp.learners.state_invariants import check_state
 from advmdp.one_thread import OneThread
 
 NO_LOSSES = np.zeros(0)
+IN_PLACE = (0x696E, 0x706C616365)  # the key of draws among rows that stand for one action
 
 
 class UpdateProgram:
@@ -88,11 +91,12 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
         """The policy of the coming episode, a pair table."""
         with self._one_thread:
             flat = np.maximum(interface.current_policy(self._state).array, 0.0)
-        return self.layout.pairs(flat)
+        return self.layout.pairs(merge_rows(self.layout, flat))
 
     def update(self, feedback: Any) -> None:
         """Learn from one episode played with ``policy()``."""
-        self._learn(*self._checked(feedback))
+        episode, losses = self._checked(feedback)
+        self._learn(self._spread(episode, self._state), losses)
 
     def _checked(self, feedback: Any) -> tuple[FlatEpisode, tuple[Floats, Floats]]:
         """The episode in flat numbers; losses of the path, and of all rows if they are seen."""
@@ -102,6 +106,20 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
             return episode, (episode.losses[episode.path], episode.losses)
         episode = check_trajectory(self.layout, feedback)
         return episode, (episode.losses, NO_LOSSES)
+
+    def _spread(self, episode: FlatEpisode, played: Any) -> FlatEpisode:
+        """The episode on rows of the kernels, where actions have several (``layout_actions``).
+
+        ``played`` has the policy of the episode.  The draws depend on the number of the episode
+        only, so that a learner that was saved goes on with the same bits.
+        """
+        if self.layout.stands_for is None:
+            return episode
+        number = getattr(self, "episodes", 0)
+        draws = [uniform_pair(*IN_PLACE, LEARNER, number, k)[0] for k in range(len(episode.path))]
+        policy = interface.current_policy(played).array
+        path = spread_path(self.layout, episode.path, policy, np.array(draws))
+        return episode._replace(path=path)
 
     def _learn(self, episode: FlatEpisode, losses: tuple[Floats, Floats]) -> None:
         path = (episode.states, episode.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +58,9 @@ def check_trajectory(layout: Layout, trajectory: Trajectory) -> FlatEpisode:
             f"update: this learner takes a Trajectory, got {type(trajectory).__name__}"
         )
     losses = float_array(trajectory.losses, "trajectory: losses")
+    if losses.ndim == 1 and 0 < len(losses) < layout.n_layers:
+        trajectory = _completed(layout, trajectory, losses)
+        losses = np.asarray(trajectory.losses)
     if losses.shape != (layout.n_layers,):
         raise InvalidInput(f"trajectory: {layout.n_layers} losses needed, got shape {losses.shape}")
     for k, loss in enumerate(losses.tolist()):
@@ -69,6 +72,24 @@ def check_trajectory(layout: Layout, trajectory: Trajectory) -> FlatEpisode:
             )
             raise InvalidInput(f"trajectory: loss {loss} at step {k} {wrong}")
     return FlatEpisode(*_check_path(layout, trajectory), np.ascontiguousarray(losses))
+
+
+def _completed(layout: Layout, trajectory: Trajectory, losses: Floats) -> Trajectory:
+    """A trajectory that broke off, to its end in the states that are there for it."""
+    played, n_layers = len(losses), layout.n_layers
+    if layout.rest_loss is None:
+        raise InvalidInput(
+            f"trajectory: {n_layers} losses needed, got {played}; for episodes that break off make "
+            "the layout with advmdp.with_break_off, or abandon them"
+        )
+    states = _numbers(trajectory.states, played, "states (of an episode that broke off)")
+    actions = _numbers(trajectory.actions, played, "actions (of an episode that broke off)")
+    rest = [n - 1 for n in layout.layer_sizes[played:]]
+    return Trajectory(
+        np.append(states, rest),
+        np.append(actions, [0] * (n_layers - played)),
+        np.append(losses, [layout.rest_loss] * (n_layers - played)),
+    )
 
 
 def check_full_information(
@@ -86,7 +107,7 @@ def check_full_information(
 
 def check_losses(layout: Layout, table: Any, *, any_losses: bool) -> Floats:
     """The losses of all rows as a new flat vector."""
-    losses = layout.flat_pairs(table, "losses")
+    losses = layout.flat_pairs(table, "losses", fill=True)
     low, high = (-LARGEST_LOSS, LARGEST_LOSS) if any_losses else (0.0, 1.0)
     outside = np.flatnonzero((losses < low) | (losses > high))
     if len(outside):
@@ -96,6 +117,20 @@ def check_losses(layout: Layout, table: Any, *, any_losses: bool) -> Floats:
             f"[{low:.3g}, {high:.3g}]; rescale"
         )
     return losses
+
+
+def with_clipped_losses(feedback: Any) -> tuple[Any, int]:
+    """Feedback whose losses are moved into [0, 1], and how many were; what is no number stays."""
+    if not isinstance(feedback, Trajectory | FullInformation):
+        return feedback, 0
+    given = feedback.losses
+    layers = isinstance(feedback, FullInformation) and isinstance(given, list | tuple)
+    parts = [float_array(part, "losses") for part in (given if layers else [given])]
+    inside = [np.clip(part, 0.0, 1.0) for part in parts]
+    pairs = zip(parts, inside, strict=True)
+    outside = sum(int(np.count_nonzero((a != b) & ~np.isnan(a))) for a, b in pairs)
+    losses: Any = inside if layers else inside[0]
+    return replace(feedback, losses=losses), outside
 
 
 def _check_path(
@@ -117,6 +152,13 @@ def _check_path(
             )
     flat_states = states + layout.layer_start[:-1]
     path = flat_states[:-1] * layout.n_actions + actions
+    if layout.stands_for is not None and (layout.stands_for[path] != path).any():
+        k = int(np.flatnonzero(layout.stands_for[path] != path)[0])
+        n_actions, name = layout.action_counts[k][states[k]], layout.state_name(k, int(states[k]))
+        raise InvalidInput(
+            f"trajectory: action {actions[k]} at step {k} does not exist in state {name}, which "
+            f"has actions 0..{n_actions - 1}"
+        )
     if not layout.is_dense:
         _check_support(layout, path, flat_states)
     return flat_states, path

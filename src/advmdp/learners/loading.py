@@ -19,7 +19,7 @@ from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
 from advmdp.learners.saveable import KIND, VERSION, Saveable
-from advmdp.number_checks import shown, whole_number
+from advmdp.number_checks import shown, unit_number, whole_number
 
 SMALL = 10**6  # of a layout that may be built whatever the file holds
 MOST_SEED_WORDS = 1024  # of a seed's pool; NumPy's default is 4, and mixing takes its square
@@ -102,7 +102,11 @@ def _layout(described: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
         for part in ("layout", "pools", "known")
     )
     names = names_again(described)
-    return Layout(sizes, described["n_actions"], successors, shared, known, **names)
+    n_actions = described.get("action_counts", described["n_actions"])
+    layout = Layout(sizes, n_actions, successors, shared, known, **names)
+    if "rest_loss" in described:
+        layout.rest_loss = unit_number(described["rest_loss"], "rest_loss")
+    return layout
 
 
 def _refuse_larger_than_file(

@@ -117,7 +117,7 @@ class MirrorDescent(
                 "make a learner with a larger n_episodes"
             )
         if record is None:
-            self._learn(episode, losses)
+            self._learn(self._spread(episode, self._state), losses)
         else:
             self._learn_from_record(record, episode, losses)
 

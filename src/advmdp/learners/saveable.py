@@ -20,7 +20,7 @@ from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.known_rows import known_row_tables
 from advmdp.layout import Layout
-from advmdp.layout_io import declared_successors, described_names, shared_row_tables
+from advmdp.layout_io import declared_successors, described_actions_and_names, shared_row_tables
 from advmdp.learners.base import CountsEpisodes, offers
 from advmdp.number_checks import shown
 
@@ -95,7 +95,7 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
     arguments: dict[str, JSON] = {}
     for name, value in _arguments(learner).items():
         if name == "transitions":
-            arrays[name] = layout.flat_triples(value)
+            arrays[name] = layout.flat_triples(value, fill=True)
         elif name != "layout":
             arguments[name] = _plain(name, value)
     return {
@@ -105,7 +105,7 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
         "layout": {
             "sizes": layout.declared_sizes,
             "n_actions": layout.n_actions,
-            **described_names(layout),
+            **described_actions_and_names(layout),
         },
     }, arrays
 

@@ -108,6 +108,10 @@ def _check_epochs(visits: Visits, counter: NDArray[np.int64], scope: Scope) -> N
 def check_model(model: Model, scope: Scope) -> None:
     """Counts of rows, successors and losses in [0, 1]."""
     require_sums(scope, model.pairs, model.triples, scope.layout.row_start[:-1])
+    elsewhere = model.counter != np.arange(len(model.pairs))
+    scope.require(
+        not model.pairs[elsewhere].any(), "pairs", "has visits of rows that are counted elsewhere"
+    )
     require_finite(scope, model, "loss_sum")
     near = TOLERANCE * (1.0 + model.pairs)
     scope.require(
@@ -242,11 +246,21 @@ def check_ucbvi(state: UCBVIState, scope: Scope) -> None:
     layout, model = scope.layout, state.model
     require_policy(scope, state.policy)
     require_finite(scope, state, "chance", "q", "value")
-    seen = np.bincount(layout.entry_successors(), model.triples, layout.n_states)
-    seen[0] = model.pairs[: layout.n_actions].sum()
-    scope.require(np.array_equal(seen, state.seen), "seen", "does not fit the transitions counted")
-    visits = np.repeat(model.pairs, layout.row_sizes())
-    away = np.abs(state.chance * visits - model.triples)[visits > 0]
+    if model.pooled:  # which of the rows was visited is not counted
+        seen = state.seen
+        in_layer = np.add.reduceat(seen, layout.layer_start[:-1])
+        fits = seen.min() >= 0 and (in_layer == seen[0]).all()
+        fits = fits and model.pairs.sum() == layout.n_layers * seen[0]
+    else:
+        seen = np.bincount(layout.entry_successors(), model.triples, layout.n_states)
+        seen[0] = model.pairs[: layout.n_actions].sum()
+        fits = np.array_equal(seen, state.seen)
+    scope.require(fits, "seen", "does not fit the transitions counted")
+    sizes, counter = layout.row_sizes(), model.counter.astype(np.int64)
+    visits = np.repeat(model.pairs[counter], sizes)
+    shift = np.repeat(layout.row_start[counter] - layout.row_start[:-1], sizes)
+    counted = model.triples[np.arange(layout.n_entries) + shift]
+    away = np.abs(state.chance * visits - counted)[visits > 0]
     scope.require((away <= TOLERANCE * (1 + visits[visits > 0])).all(), "chance", "is not M / N")
 
 
@@ -258,7 +272,7 @@ def check_ucrl2(state: UCRL2State, scope: Scope) -> None:
     epoch, episodes = state.clock.tolist()
     scope.require(1 <= epoch <= episodes + 1, "clock", f"has epoch {epoch}")
     require_finite(scope, state, "opened", "within", least=0)
-    most = max(episodes, 0)
+    most = max(episodes, 0) * (scope.layout.n_layers if state.model.pooled else 1)
     scope.require((state.within <= most).all(), "within", "has more visits than episodes")
     require_finite(scope, state, "costs", "q", "value")
     size = len(state.window.path)
@@ -276,10 +290,11 @@ def _check_ring(state: UCRL2State, scope: Scope, filled: int) -> None:
     rows = [layout.layer_rows(k) for k in range(layout.n_layers)]
     first, end = np.array([[part.start, part.stop] for part in rows]).T
     scope.require(((path >= first) & (path < end)).all(), "window.path", "leaves its layers")
-    begin, stop = layout.row_start[path], layout.row_start[path + 1]
+    counting = model.counter.astype(np.int64)[path]
+    begin, stop = layout.row_start[counting], layout.row_start[counting + 1]
     scope.require(((entries >= begin) & (entries < stop)).all(), "window.entries", "leave rows")
     scope.require(((losses >= 0.0) & (losses <= 1.0)).all(), "window.losses", "are not in [0, 1]")
-    counted = np.bincount(path.ravel(), minlength=layout.n_rows)
+    counted = np.bincount(counting.ravel(), minlength=layout.n_rows)
     scope.require(np.array_equal(counted, model.pairs), "model.pairs", "do not fit the window")
     counted = np.bincount(entries.ravel(), minlength=layout.n_entries)
     scope.require(np.array_equal(counted, model.triples), "model.triples", "do not fit the window")

@@ -7,6 +7,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from advmdp.argument_checks import flag
 from advmdp.kernels.learners.ucbvi import Bonus, UCBVIState, plan
 from advmdp.kernels.model.empirical import Model
 from advmdp.layout import Layout
@@ -18,8 +19,11 @@ from advmdp.learners.tuning import checked_delta, checked_horizon, checked_layou
 class _UCBVI(OptimisticLearner, HasHorizon):
     """What both bonuses share: parameters, first state, and what can be looked at."""
 
-    def __init__(self, layout: Layout, n_episodes: int, delta: float, bonus_scale: float) -> None:
+    def __init__(
+        self, layout: Layout, n_episodes: int, delta: float, bonus_scale: float, stationary: bool
+    ) -> None:
         layout = checked_layout(layout)
+        self.stationary = flag(stationary, "stationary")
         self.n_episodes = n_episodes = checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)
         self.bonus_scale = checked_rate(bonus_scale, "bonus_scale", zero_allowed=True)
@@ -28,7 +32,7 @@ class _UCBVI(OptimisticLearner, HasHorizon):
         state = UCBVIState(
             policy=first_greedy_policy(layout),
             bonus=self._bonus(layout),
-            model=empty_model(layout),
+            model=empty_model(layout, self.stationary),
             chance=np.zeros(layout.n_entries),
             seen=np.zeros(layout.n_states, dtype=np.int64),
             q=np.zeros(layout.n_rows),
@@ -43,8 +47,8 @@ class _UCBVI(OptimisticLearner, HasHorizon):
     def _adopt(self, earlier: UCBVIState) -> None:
         """The whole model: losses are drawn from one law here, so their averages stay true too."""
         state = self._state
-        for mine, counted in zip(state.model, earlier.model, strict=True):
-            mine[:] = counted
+        for name in ("pairs", "triples", "loss_sum"):
+            getattr(state.model, name)[:] = getattr(earlier.model, name)
         state.chance[:] = earlier.chance
         state.seen[:] = earlier.seen
         plan(self._graph, state)
@@ -78,6 +82,11 @@ class UCBVICH(_UCBVI):
         Multiplies b.  With 1, the theory's value, b exceeds every loss to go until a pair has been
         visited (7 lambda)^2 times, some ten thousand; runs of ordinary length want 0.001 to 0.01,
         without the proof.
+    stationary
+        Whether rows that share their counts (``Layout.shared_rows``) have the same mean loss too,
+        as where nothing changes over time.  Visits and losses are then counted over all of them,
+        which is how the paper counts; N(y) stays that of one step.  By default each row counts
+        for itself.
 
     Guarantee: regret of order L^(3/2) sqrt(|X| |A| T) for losses drawn independently from a fixed
     distribution; none for others.  Cost of an episode: one pass over the triples.
@@ -94,9 +103,14 @@ class UCBVICH(_UCBVI):
     """
 
     def __init__(
-        self, layout: Layout, n_episodes: int, delta: float = 0.1, bonus_scale: float = 1.0
+        self,
+        layout: Layout,
+        n_episodes: int,
+        delta: float = 0.1,
+        bonus_scale: float = 1.0,
+        stationary: bool = False,
     ) -> None:
-        super().__init__(layout, n_episodes, delta, bonus_scale)
+        super().__init__(layout, n_episodes, delta, bonus_scale, stationary)
 
     def _bonus(self, layout: Layout) -> Bonus:
         root = self.bonus_scale * 7.0 * layout.n_layers * self.log_term
@@ -124,6 +138,8 @@ class UCBVIBF(_UCBVI):
     bonus_scale
         Multiplies b.  With the theory's constants the minimum in the last term is L^2 in any run
         of feasible length; values of 0.003 to 0.03 learn, without the proof.
+    stationary
+        As for ``UCBVICH``.
 
     Guarantee: regret of order L sqrt(|X| |A| T) for large T, for losses drawn independently from a
     fixed distribution; none for others.  Cost of an episode: two passes over the triples.
@@ -140,9 +156,14 @@ class UCBVIBF(_UCBVI):
     """
 
     def __init__(
-        self, layout: Layout, n_episodes: int, delta: float = 0.1, bonus_scale: float = 1.0
+        self,
+        layout: Layout,
+        n_episodes: int,
+        delta: float = 0.1,
+        bonus_scale: float = 1.0,
+        stationary: bool = False,
     ) -> None:
-        super().__init__(layout, n_episodes, delta, bonus_scale)
+        super().__init__(layout, n_episodes, delta, bonus_scale, stationary)
 
     def _bonus(self, layout: Layout) -> Bonus:
         scale, n_layers, log_term = self.bonus_scale, layout.n_layers, self.log_term
@@ -158,10 +179,13 @@ class UCBVIBF(_UCBVI):
         )
 
 
-def empty_model(layout: Layout) -> Model:
-    """Counters at zero."""
+def empty_model(layout: Layout, stationary: bool) -> Model:
+    """Counters at zero; with ``stationary``, one for all rows of a pool of the layout."""
+    pools = layout.counter_row if stationary else layout.stands_for
     return Model(
         pairs=np.zeros(layout.n_rows, dtype=np.int64),
         triples=np.zeros(layout.n_entries, dtype=np.int64),
         loss_sum=np.zeros(layout.n_rows),
+        pooled=pools is not None,
+        counter=(np.arange(layout.n_rows) if pools is None else pools).astype(np.uint32),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from advmdp.argument_checks import flag
 from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.ucrl2 import EPISODES, EPOCH, UCRL2State, Widths, Window
 from advmdp.layout import Layout, Table
@@ -40,6 +41,10 @@ class UCRL2(OptimisticLearner, CountsEpisodes, HasEpochs):
         Multiply the logarithms in d_loss and d_P.  With 1, the theory's value, a pair with ten
         successors is as good as unknown for its first five hundred visits; 0.01 to 0.1 learn much
         faster, without the proof.
+    stationary
+        Whether rows that share their counts (``Layout.shared_rows``) have the same mean loss too,
+        as where nothing changes over time.  N, the losses and the visits within an epoch are then
+        those of all of them, which is how the paper counts.  By default each row counts for itself.
 
     Guarantee: regret of order L |X| sqrt(|A| T), up to logarithms, for losses drawn independently
     from a fixed distribution; none for others.  Cost: one pass over the triples for each epoch.
@@ -61,8 +66,10 @@ class UCRL2(OptimisticLearner, CountsEpisodes, HasEpochs):
         delta: float = 0.1,
         loss_scale: float = 1.0,
         transition_scale: float = 1.0,
+        stationary: bool = False,
     ) -> None:
         layout = checked_layout(layout)
+        self.stationary = flag(stationary, "stationary")
         self.delta = delta = checked_delta(delta)
         self.loss_scale = checked_rate(loss_scale, "loss_scale", zero_allowed=True)
         self.transition_scale = checked_rate(
@@ -76,7 +83,7 @@ class UCRL2(OptimisticLearner, CountsEpisodes, HasEpochs):
                 loss_pairs=2.0 * layout.n_states * layout.n_actions / delta,
                 transition_pairs=2.0 * layout.n_actions / delta,
             ),
-            model=empty_model(layout),
+            model=empty_model(layout, self.stationary),
             opened=np.zeros(layout.n_rows, dtype=np.int64),
             within=np.zeros(layout.n_rows, dtype=np.int64),
             clock=np.array([1, 0], dtype=np.int64),
@@ -118,7 +125,7 @@ class SlidingWindowUCRL2(UCRL2):
     window
         W, in episodes.  Short windows follow changes quickly and estimate badly; of the order of
         (T / variation)^(2/3) balances the two.
-    delta, loss_scale, transition_scale
+    delta, loss_scale, transition_scale, stationary
         As for ``UCRL2``.
 
     Guarantee: sublinear *dynamic* regret (against the best policy of every episode) when the total
@@ -145,11 +152,12 @@ class SlidingWindowUCRL2(UCRL2):
         delta: float = 0.1,
         loss_scale: float = 1.0,
         transition_scale: float = 1.0,
+        stationary: bool = False,
     ) -> None:
         self.window = whole_number(window, "window")
         if self.window * checked_layout(layout).n_layers > MOST_KEPT:
             raise InvalidInput(f"{window} episodes are too many to keep; use fewer", field="window")
-        super().__init__(layout, delta, loss_scale, transition_scale)
+        super().__init__(layout, delta, loss_scale, transition_scale, stationary)
 
     def _window(self) -> int:
         return self.window
@@ -158,7 +166,7 @@ class SlidingWindowUCRL2(UCRL2):
     def mean_losses(self) -> Table:
         """The average loss of each pair over the window; 0 where it was not visited."""
         model = self._state.model
-        return self.layout.pairs(model.loss_sum / np.maximum(model.pairs, 1))
+        return self.layout.pairs((model.loss_sum / np.maximum(model.pairs, 1))[model.counter])
 
 
 def _ring(layout: Layout, size: int) -> Window:

@@ -15,7 +15,11 @@ from advmdp.learners.base import (
     horizon_of,
     offers,
     sees_all_losses,
+    takes_any_losses,
 )
+from advmdp.learners.feedback import with_clipped_losses
+from advmdp.number_checks import whole_number
+from advmdp.range_policy import checked_outside
 from advmdp.service.feedback_io import feedback_of
 from advmdp.service.journal import Event
 from advmdp.service.open_episodes import Issued, OpenEpisode, OpenEpisodes, issue
@@ -24,8 +28,10 @@ from advmdp.service.open_episodes import Issued, OpenEpisode, OpenEpisodes, issu
 class Desk:
     """A learner, the episodes that are open, and how many are closed."""
 
-    def __init__(self, learner: Any) -> None:
+    def __init__(self, learner: Any, losses_outside: Any = "refuse") -> None:
         self.learner = checked_learner(learner)
+        self.losses_outside = checked_outside(losses_outside, "losses_outside")
+        self.clipped = 0
         self.finished = 0
         self.abandoned = 0
         self.open = OpenEpisodes()
@@ -69,8 +75,14 @@ class Desk:
                 f"context: {type(learner).__name__} takes none; serve PerContext of it"
             )
 
-    def learn(self, episode: OpenEpisode, feedback: Any) -> None:
-        """Learn from an open episode and close it; what the learner refuses leaves it open."""
+    def learn(self, episode: OpenEpisode, feedback: Any) -> Event:
+        """Learn from an open episode and close it; what the learner refuses leaves it open.
+
+        Returns what a journal needs to do it again.
+        """
+        clipped = 0
+        if self.losses_outside == "clip" and not takes_any_losses(self.learner):
+            feedback, clipped = with_clipped_losses(feedback)
         if episode.context is not None:
             self.learner.enter(episode.context)
         record = episode.issued.record
@@ -81,6 +93,8 @@ class Desk:
         self._issued = None
         self.open.remove(episode.number)
         self.finished += 1
+        self.clipped += clipped
+        return {"finish": episode.number, "clipped": clipped, "feedback": feedback}
 
     def give_up(self, episode: OpenEpisode) -> None:
         """Close an open episode without learning from it."""
@@ -93,8 +107,9 @@ class Desk:
             if self.hand_out(event["context"]).number != event["begin"]:
                 raise ValueError(f"episode {event['begin']}")
         elif "finish" in event:
-            episode = self.open.find(event["finish"], "finish")
-            feedback = {key: value for key, value in event.items() if key != "finish"}
-            self.learn(episode, feedback_of(feedback, sees_all_losses(self.learner)))
+            clipped = whole_number(event["clipped"], "clipped", least=0)
+            feedback = feedback_of(event["feedback"], sees_all_losses(self.learner))
+            self.learn(self.open.find(event["finish"], "finish"), feedback)
+            self.clipped += clipped  # the journal has the losses as they were learnt from
         else:
             self.give_up(self.open.find(event["abandon"], "abandon"))

@@ -55,6 +55,11 @@ class Service(Shown):
         Closed episodes between two snapshots; only those since the last one are learnt again when
         the service is loaded.
 
+    losses_outside
+        What to do with losses that leave [0, 1], unless the learner takes any: ``"refuse"`` the
+        feedback, or ``"clip"`` each to the nearest end.  ``clipped`` counts them; the guarantee is
+        about the clipped losses.
+
     A service may be used by any number of threads.
 
     >>> from advmdp import Layout, Trajectory, UOBREPS
@@ -72,9 +77,13 @@ class Service(Shown):
     _keeper: Keeper | None
 
     def __init__(
-        self, learner: Learner, path: str | Path | None = None, every: int = EVERY
+        self,
+        learner: Learner,
+        path: str | Path | None = None,
+        every: int = EVERY,
+        losses_outside: str = "refuse",
     ) -> None:
-        self._prepare(learner, every)
+        self._prepare(learner, every, losses_outside)
         if path is None:
             return
         if not isinstance(learner, Saveable):
@@ -90,8 +99,8 @@ class Service(Shown):
         self._keeper = Keeper(folder)
         self._keeper.snapshot(*self._contents())
 
-    def _prepare(self, learner: Any, every: Any) -> None:
-        self._desk = Desk(learner)
+    def _prepare(self, learner: Any, every: Any, losses_outside: Any) -> None:
+        self._desk = Desk(learner, losses_outside)
         self.every = whole_number(every, "every")
         self._keeper = None
         self._is_ahead = False
@@ -113,12 +122,18 @@ class Service(Shown):
         """Episodes given up."""
         return self._desk.abandoned
 
+    @property
+    def clipped(self) -> int:
+        """Losses that were moved into [0, 1]."""
+        return self._desk.clipped
+
     def _facts(self) -> dict[str, Any]:
         return {
             "learner": shown(self.learner),
             "open": len(self._desk.open),
             "finished": self.finished,
             "abandoned": self.abandoned,
+            **({"clipped losses": self.clipped} if self.clipped else {}),
             "kept in": "nowhere" if self.path is None else self.path,
         }
 
@@ -153,8 +168,8 @@ class Service(Shown):
             self._catch_up()
             episode = self._desk.open.find(ticket, "finish")
             given = feedback_of(feedback, sees_all_losses(self.learner))
-            self._desk.learn(episode, given)
-            written = self._note_closed({"finish": episode.number}, given)
+            event = self._desk.learn(episode, given)
+            written = self._note_closed(event)
         self._wait_for(written)
 
     def abandon(self, ticket: Ticket | int) -> None:
@@ -179,11 +194,13 @@ class Service(Shown):
                 f"{problem}; the episode counts, and is written with the next one"
             ) from problem
 
-    def _note_closed(self, event: Event, feedback: Any = None) -> int | None:
+    def _note_closed(self, event: Event) -> int | None:
         """Write the event; None when a snapshot has it, which is on the disk already."""
         if self._keeper is None:
             return None
-        written = self._note(event if feedback is None else {**event, **plain_feedback(feedback)})
+        if "feedback" in event:
+            event = {**event, "feedback": plain_feedback(event["feedback"])}
+        written = self._note(event)
         if self._desk.closed % self.every == 0:
             self._keeper.snapshot(*self._contents())
             return None
@@ -228,6 +245,8 @@ class Service(Shown):
             "every": self.every,
             "open": listed,
         }
+        if self._desk.losses_outside == "clip":
+            header["clipped"] = self.clipped
         return header, {**arrays, **issued}
 
     @classmethod
@@ -262,8 +281,11 @@ class Service(Shown):
     ) -> Self:
         service = cls.__new__(cls)
         try:
-            service._prepare(rebuilt(header["learner"], arrays, str(place), *own), header["every"])
+            learner = rebuilt(header["learner"], arrays, str(place), *own)
+            outside = "clip" if "clipped" in header else "refuse"
+            service._prepare(learner, header["every"], outside)
             desk, listed = service._desk, header["open"]
+            desk.clipped = whole_number(header.get("clipped", 0), "clipped", least=0)
             desk.finished, desk.abandoned = (
                 whole_number(header[name], name, least=0) for name in ("finished", "abandoned")
             )

@@ -113,8 +113,8 @@ class BoxSet(ConfidenceSet, rows=BoxRows):
     """
 
     def __init__(self, layout: Layout, lower: Any, upper: Any) -> None:
-        low = instance(layout, Layout, "layout").flat_triples(lower, "lower")
-        high = layout.flat_triples(upper, "upper")
+        low = instance(layout, Layout, "layout").flat_triples(lower, "lower", fill=True)
+        high = layout.flat_triples(upper, "upper", fill=True)
         _refuse(layout, (low < 0) | (high > 1) | (low > high), "0 <= lower <= upper <= 1")
         start = layout.row_start[:-1]
         low_sum, high_sum = np.add.reduceat(low, start), np.add.reduceat(high, start)
@@ -169,7 +169,7 @@ class L1Set(ConfidenceSet, rows=BallRows):
 
     def __init__(self, layout: Layout, centre: Any, width: Any, floor: float = 0.0) -> None:
         middle = _checked_distributions(layout, centre, "centre")
-        radius = layout.flat_pairs(width, "width")
+        radius = layout.flat_pairs(width, "width", fill=True)
         if (radius < 0).any():
             row = int(np.flatnonzero(radius < 0)[0])
             raise InvalidInput(f"width: negative at {layout.name_of_row(row)}; use 0 or more")
@@ -234,7 +234,7 @@ def _refuse(layout: Layout, wrong: NDArray[np.bool_], rule: str) -> None:
 
 
 def _checked_distributions(layout: Layout, table: Any, name: str) -> Floats:
-    flat = instance(layout, Layout, "layout").flat_triples(table, name)
+    flat = instance(layout, Layout, "layout").flat_triples(table, name, fill=True)
     total = np.add.reduceat(flat, layout.row_start[:-1])
     smallest = np.minimum.reduceat(flat, layout.row_start[:-1])
     wrong = (abs(total - 1.0) > SUM_TOLERANCE) | (smallest < 0)
@@ -255,8 +255,8 @@ def _checked_log_term(log_term: float) -> float:
 
 
 def _empirical(layout: Layout, visits: Any, transitions: Any) -> tuple[Floats, Floats]:
-    pairs = instance(layout, Layout, "layout").flat_pairs(visits, "visits")
-    triples = layout.flat_triples(transitions, "transitions")
+    pairs = instance(layout, Layout, "layout").flat_pairs(visits, "visits", fill=True)
+    triples = layout.flat_triples(transitions, "transitions", fill=True)
     total = np.add.reduceat(triples, layout.row_start[:-1])
     wrong = (total != pairs) | (np.minimum.reduceat(triples, layout.row_start[:-1]) < 0)
     if wrong.any():

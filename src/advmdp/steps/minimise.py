@@ -135,7 +135,7 @@ def _fixed_transition(transitions: Any) -> tuple[Layout, Floats]:
 def _pair_costs(layout: Layout, cost: Any, chance: Floats) -> Floats:
     """Costs over rows; of a triple table those expected under the transition."""
     if not is_triple_table(layout, cost):
-        return layout.flat_pairs(cost, "cost")
+        return layout.flat_pairs(cost, "cost", fill=True)
     return np.add.reduceat(layout.flat_triples(cost, "cost") * chance, layout.row_start[:-1])
 
 

@@ -22,7 +22,7 @@ class PartialTransition:
 
     def __init__(self, layout: Layout, transitions: Any) -> None:
         self.layout = instance(layout, Layout, "layout")
-        self.chance = layout.flat_triples(transitions, "transitions")
+        self.chance = layout.flat_triples(transitions, "transitions", fill=True)
         start = layout.row_start[:-1]
         total, smallest = (
             np.add.reduceat(self.chance, start),

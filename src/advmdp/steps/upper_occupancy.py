@@ -24,6 +24,14 @@ def checked_policy(layout: Layout, policy: Any) -> Floats:
         row = int(np.argmax(wrong)) * layout.n_actions
         place = layout.name_of_row(row).rsplit(",", 1)[0]
         raise InvalidInput(f"policy: {place} is not a distribution over actions; normalise it")
+    if layout.stands_for is not None:
+        missing = np.flatnonzero((flat > 0.0) & (layout.stands_for != np.arange(layout.n_rows)))
+        if len(missing):
+            state, action = divmod(int(missing[0]), layout.n_actions)
+            place = layout.name_of_row(state * layout.n_actions).rsplit(",", 1)[0]
+            raise InvalidInput(
+                f"policy: {place} has no action {action}; give its probability to another"
+            )
     return flat
 
 

@@ -55,6 +55,7 @@ class Adaptive:
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
         tables = unit_pairs(layout, self.base, "base")[np.newaxis]
         program = loss_program(
+            layout,
             CYCLE,
             tables,
             noisy=self.noisy,

@@ -20,7 +20,7 @@ def unit_pairs(layout: Layout, table: Any, name: str, *, any_losses: bool = Fals
     ...
     advmdp.errors.InvalidInput: mean: 1.5 at layer 1, state 1, action 0; losses lie in [0, 1]
     """
-    flat = instance(layout, Layout, "layout").flat_pairs(table, name)
+    flat = instance(layout, Layout, "layout").flat_pairs(table, name, fill=True)
     outside = (flat < 0.0) | (flat > 1.0)
     if outside.any() and not any_losses:
         row = int(outside.argmax())

@@ -128,6 +128,7 @@ class ProgramStream:
 
 
 def loss_program(
+    layout: Layout,
     kind: int,
     tables: Floats,
     *,
@@ -152,4 +153,5 @@ def loss_program(
         strength=strength,
         memory=memory,
         pressure=np.zeros(tables.shape[1]),
+        stands_for=np.zeros(0, dtype=np.int64) if layout.stands_for is None else layout.stands_for,
     )

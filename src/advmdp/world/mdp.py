@@ -81,7 +81,7 @@ class LayeredMDP(Shown):
         >>> known
         array([ True, False,  True,  True,  True,  True])
         """
-        mask = self.layout.flat_pairs(_as_numbers(rows), "rows") != 0.0
+        mask = self.layout.flat_pairs(_as_numbers(rows), "rows", fill=True) != 0.0
         tables = [np.array(table) for table in self.transitions]
         for table, here in zip(tables, self.layout.pairs(mask.astype(np.float64)), strict=True):
             table[here == 0.0] = np.nan
@@ -142,7 +142,7 @@ def _check_known_rows(layout: Layout, flat: Floats) -> None:
 
 
 def _checked_rows(layout: Layout, transitions: Any) -> Floats:
-    flat = layout.flat_triples(transitions, "transitions")
+    flat = layout.flat_triples(transitions, "transitions", fill=True)
     if flat.min() < 0.0:
         entry = int(flat.argmin())
         row = int(np.searchsorted(layout.row_start, entry, "right")) - 1

@@ -56,7 +56,7 @@ class Stochastic:
 
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
         tables = unit_pairs(layout, self.mean, "mean")[np.newaxis]
-        return ProgramStream(loss_program(CYCLE, tables, noisy=True), seed)
+        return ProgramStream(loss_program(layout, CYCLE, tables, noisy=True), seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Switching:
 
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
         tables = unit_tables(layout, self.tables, "tables")
-        program = loss_program(CYCLE, tables, period=self.period, noisy=self.noisy)
+        program = loss_program(layout, CYCLE, tables, period=self.period, noisy=self.noisy)
         return ProgramStream(program, seed)
 
 
@@ -158,7 +158,7 @@ class Majority:
         ]
         turn = self.period - self.n_adverse
         program = loss_program(
-            MAJORITY, np.stack(tables), period=self.period, turn=turn, noisy=self.noisy
+            layout, MAJORITY, np.stack(tables), period=self.period, turn=turn, noisy=self.noisy
         )
         return ProgramStream(program, seed)
 
@@ -188,7 +188,9 @@ class Drifting:
 
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
         tables = [unit_pairs(layout, self.start, "start"), unit_pairs(layout, self.end, "end")]
-        program = loss_program(DRIFT, np.stack(tables), period=self.period, noisy=self.noisy)
+        program = loss_program(
+            layout, DRIFT, np.stack(tables), period=self.period, noisy=self.noisy
+        )
         return ProgramStream(program, seed)
 
 
@@ -234,7 +236,9 @@ class Corrupted:
         ]
         places = generator(self.seed).choice(self.n_episodes, self.n_corrupted, replace=False)
         marks = np.sort(places).astype(np.int64)
-        return ProgramStream(loss_program(MARKED, np.stack(tables), noisy=True, marks=marks), seed)
+        return ProgramStream(
+            loss_program(layout, MARKED, np.stack(tables), noisy=True, marks=marks), seed
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,5 +275,5 @@ class Replayed:
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
         tables = unit_tables(layout, self.tables, "tables", any_losses=self.any_losses)
         length = None if self.repeat else len(tables)
-        program = loss_program(CYCLE, tables)
+        program = loss_program(layout, CYCLE, tables)
         return ProgramStream(program, seed, length, any_losses=self.any_losses)

@@ -50,6 +50,8 @@ def time_expand(
     *,
     per_action: bool = False,
     pooled: bool = False,
+    state_names: Sequence[str] | None = None,
+    action_names: Sequence[str] | None = None,
 ) -> LayeredMDP:
     """Expand a finite-horizon MDP over time: a state of the layered MDP is a place at a step.
 
@@ -74,6 +76,8 @@ def time_expand(
         Whether learners may use that the dynamics are stationary.  The visits of a place and an
         action are then counted over all steps together, with one confidence set for all of them,
         as in UCBVI (see ``Layout.shared_rows``).
+    state_names, action_names
+        Names of the S places and the A actions, for tables and messages.
 
     Places that cannot be reached in k steps are pruned from layer k; ``layout.original_state[k]``
     lists the remaining ones.
@@ -103,13 +107,29 @@ def time_expand(
     first = places != 0.0
     if costs is not None:
         costs = begin_with(first, costs, np.zeros((1, n_actions)))
-    return mdp_with_support(
+    mdp = mdp_with_support(
         begin_with(first, transitions, np.broadcast_to(places, (1, n_actions, n_places))),
         costs,
         per_action=per_action,
         shared_rows=stationary_rows(first, n_actions, horizon) if pooled else None,
         opening=int(np.count_nonzero(first) > 1),
     )
+    if state_names is None and action_names is None:
+        return mdp
+    layout = mdp.layout.named(names_over_time(state_names, first, horizon), action_names)
+    return LayeredMDP(layout, mdp.flat, natural_loss=mdp.natural_loss, opening=mdp.opening)
+
+
+def names_over_time(
+    names: Any, first: NDArray[np.bool_], horizon: int
+) -> list[NDArray[np.object_]] | None:
+    """Names of places for every layer of an MDP whose episodes begin in ``first``."""
+    if names is None:
+        return None
+    if not is_sequence(names) or len(names) != len(first) or isinstance(names, str | bytes):
+        raise InvalidInput(f"give {len(first)} names, one for each place", field="state_names")
+    given = np.array([*names, None], dtype=np.object_)[:-1]  # stays an array of objects
+    return begin_with(first, [given] * horizon, np.array(["opening"], dtype=np.object_))
 
 
 def begin_with(first: NDArray[np.bool_], layers: Sequence[Any], opening: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..model.empirical import Model, count_episode, greedy, mean_loss, refresh_row
+from ..model.empirical import Model, count_episode, greedy, mean_loss, refresh_row, visits_of
 from ..model.graph import (
     Floats,
     Graph,
@@ -67,7 +67,7 @@ def bernstein_terms(graph: Graph, state: UCBVIState, r: int, mean: float) -> tup
 def optimistic_cost(graph: Graph, state: UCBVIState, r: int) -> float:
     """mean loss + <P^, V> - bonus, for a row that was visited."""
     bonus = state.bonus
-    inverse = 1.0 / state.model.pairs[r]
+    inverse = 1.0 / visits_of(state.model, r)
     mean = row_dot(graph, r, state.chance, state.value)
     width = bonus.root * math.sqrt(inverse)
     if bonus.bernstein:
@@ -84,9 +84,17 @@ def plan(graph: Graph, state: UCBVIState) -> None:
         k = n_layers(graph) - 1 - back
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                if state.model.pairs[r] > 0:
+                if visits_of(state.model, r) > 0:
                     state.q[r] = max(state.q[r], optimistic_cost(graph, state, r))
             state.value[x] = greedy(graph, x, state.q, state.policy)
+
+
+@kernel
+def refresh_shared_rows(graph: Graph, state: UCBVIState) -> None:
+    """P^ of every row that was visited, or whose counter was, anywhere."""
+    for r in range(state.q.shape[0]):
+        if visits_of(state.model, r) > 0:
+            refresh_row(graph, state.model, r, state.chance)
 
 
 @bandit_update(UCBVIState)
@@ -98,4 +106,6 @@ def update(graph: Graph, state: UCBVIState, states: Counts, path: Counts, losses
         refresh_row(graph, state.model, path[k], state.chance)
         state.seen[states[k]] += 1
     state.seen[states[path.shape[0]]] += 1
+    if state.model.pooled:
+        refresh_shared_rows(graph, state)
     plan(graph, state)

@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.empirical import Model, count, mean_loss, refresh_row
-from ..model.graph import Floats, Graph, entry_of, row_size
+from ..model.empirical import Model, cell_of, count, mean_loss, refresh_row, visits_of
+from ..model.graph import Floats, Graph, row_size
 from ..model.row_status import BOUND, FREE, is_known
 from ..model.visits import Counts
 from ..planning.linear_maximum import Reach
 from ..planning.optimism import optimistic_response
+from ..runtime.indices import int64
 from ..runtime.storage import Lasting, Number
 from ..runtime.targets import kernel, leaf
 from ..sets.ball import BallRows
@@ -36,7 +37,7 @@ class Window(NamedTuple):
     """The last W episodes in a ring; no rows when every episode counts."""
 
     path: Lasting[Counts]  # (W, L)
-    entries: Lasting[NDArray[np.int64]]  # (W, L)
+    entries: Lasting[NDArray[np.int64]]  # (W, L) where the ways are counted
     losses: Lasting[Floats]  # (W, L)
 
 
@@ -46,8 +47,8 @@ class UCRL2State(NamedTuple):
     policy: Lasting[Floats]  # (R,)
     widths: Widths
     model: Model
-    opened: Lasting[Counts]  # (R,) N at the start of the epoch
-    within: Lasting[Counts]  # (R,) visits in this epoch
+    opened: Lasting[Counts]  # (R,) N at the start of the epoch, at the row that counts
+    within: Lasting[Counts]  # (R,) visits in this epoch, likewise
     clock: Lasting[Counts]  # (2,) epoch, episodes
     window: Window
     rows: BallRows
@@ -71,21 +72,22 @@ def record(graph: Graph, state: UCRL2State, states: Counts, path: Counts, losses
             old = window.path[place, k]
             count(model, old, window.entries[place, k], window.losses[place, k], -1)
         r = path[k]
-        entry = entry_of(graph, r, states[k + 1])
-        count(model, r, entry, losses[k], 1)
+        cell = cell_of(graph, model, r, states[k + 1])
+        count(model, r, cell, losses[k], 1)
         if size > 0:
             window.path[place, k] = r
-            window.entries[place, k] = entry
+            window.entries[place, k] = cell
             window.losses[place, k] = losses[k]
-        state.within[r] += 1
-        over = over or state.within[r] >= max(1, state.opened[r])
+        counter = int64(model.counter[r])
+        state.within[counter] += 1
+        over = over or state.within[counter] >= max(1, state.opened[counter])
     return over
 
 
 @kernel
 def rebuild_ball(graph: Graph, model: Model, r: int, log_transition: float, rows: BallRows) -> None:
     """The ball of a row that was visited and is not known."""
-    rows.width[r] = math.sqrt(row_size(graph, r) * log_transition / model.pairs[r])
+    rows.width[r] = math.sqrt(row_size(graph, r) * log_transition / visits_of(model, r))
     if rows.width[r] < 2.0 and row_size(graph, r) > 1:
         refresh_row(graph, model, r, rows.centre)
         rows.status[r] = BOUND
@@ -99,8 +101,8 @@ def rebuild(graph: Graph, state: UCRL2State) -> None:
     log_loss = widths.loss_scale * 3.5 * math.log(widths.loss_pairs * steps)
     log_transition = widths.transition_scale * 14.0 * math.log(widths.transition_pairs * steps)
     for r in range(state.costs.shape[0]):
-        n = model.pairs[r]
-        state.opened[r] = n
+        n = visits_of(model, r)
+        state.opened[r] = model.pairs[r]
         state.within[r] = 0
         state.costs[r] = 0.0
         if not is_known(rows, r):

@@ -11,6 +11,9 @@ row if the process is ``noisy`` (stream ``LOSSES``).  Only ``pressure`` ever cha
 
 so an adversary with ``strength > 0`` reacts to the past and to nothing else: ``fill_losses`` comes
 before the trajectory of an episode, ``observe_path`` after it.
+
+Where a row stands for an action that does not exist (``Layout.stands_for``) it has the loss of the
+row that is played in its place, coin flip and all, and puts the pressure there.
 """
 
 from __future__ import annotations
@@ -46,6 +49,7 @@ class LossProgram(NamedTuple):
     strength: Switch[float]
     memory: Number[float]
     pressure: Lasting[Floats]  # (R,), the only part that is written
+    stands_for: Common[Integers]  # (R,) the row played in the place of each; empty: each itself
 
 
 @kernel
@@ -121,6 +125,10 @@ def fill_losses(program: LossProgram, seed0: int, seed1: int, episode: int, out:
     if program.noisy:
         barrier()
         flip_coins(seed0, seed1, episode, out)
+    if program.stands_for.shape[0] > 0:
+        barrier()
+        for r in shared(0, out.shape[0]):
+            out[r] = out[program.stands_for[r]]
     barrier()
 
 
@@ -132,4 +140,7 @@ def observe_path(program: LossProgram, rows: Integers) -> None:
         for r in range(pressure.shape[0]):
             pressure[r] = program.memory * pressure[r]
         for k in range(rows.shape[0]):
-            pressure[rows[k]] += 1.0 - program.memory
+            r = rows[k]
+            if program.stands_for.shape[0] > 0:
+                r = program.stands_for[r]
+            pressure[r] += 1.0 - program.memory

@@ -12,6 +12,7 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.model.flow import forward
 from advmdp.kernels.model.transition import count_path
 from advmdp.layout import Floats, Layout, Table
+from advmdp.layout_actions import merge_rows
 from advmdp.learners.adaptive.any_losses import NOWHERE
 from advmdp.learners.adaptive.state_invariants import check_transition
 from advmdp.learners.base import (
@@ -123,7 +124,7 @@ class Mixture(
         plain = weights @ policies  # of states that nobody reaches
         with np.errstate(divide="ignore", invalid="ignore"):
             flat = np.where(reached > 0.0, mixed / reached, plain)
-        return self.layout.pairs(flat)
+        return self.layout.pairs(merge_rows(self.layout, flat))
 
     def update(self, feedback: Any) -> None:
         """Learn from one episode played with ``policy()``."""
