@@ -13,6 +13,7 @@ from advmdp.errors import InvalidInput
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
 from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.saveable import Saveable, Saved
 from advmdp.learners.tuning import MAX_EPISODES, checked_delta, checked_horizon, checked_layout
 from advmdp.number_checks import whole_number
@@ -126,6 +127,10 @@ class Doubling(Saveable):
         if name in ("kernel_state", "moved", "iterate_loss", "account_for_last", "mean_width"):
             return getattr(self._learner, name)
         raise AttributeError(f"Doubling has no {name!r}; see the current learner, .learner")
+
+    def _pair_knowledge(self) -> PairKnowledge:
+        known: PairKnowledge = self._running()._pair_knowledge()
+        return known
 
     # ------------------------------------------------------------------ rounds
 
