@@ -51,13 +51,14 @@ Shown = tuple[str, "Layout", dict[str, "Floats"], "tuple[Floats, str] | None"]
 
 
 def _of_file(file: Path) -> Shown:
+    from advmdp.learners.base import Auditable, offers
     from advmdp.learners.loading import load
     from advmdp.learners.pair_knowledge import knowledge_of, pair_columns
 
     learner = load(file)
     layout = learner.layout
     flow = None
-    if hasattr(learner, "occupancy"):
+    if offers(learner, Auditable):
         flow = layout.flat_triples(learner.occupancy()), "Lines: the learner's own measure."
     columns = pair_columns(layout, learner.policy(), knowledge_of(learner))
     return f"{type(learner).__name__} of {file.name}", layout, columns, flow

@@ -12,6 +12,7 @@ from advmdp.evaluation.schema import FINISHED
 from advmdp.experiments.build import build, contexts_of
 from advmdp.experiments.spec import RunSpec
 from advmdp.layout import Floats
+from advmdp.learners.base import EstimatesLosses, offers
 from advmdp.play import play
 from advmdp.store import Store
 from advmdp.store.checkpoints import Checkpoints
@@ -51,5 +52,5 @@ def learner_of_run(spec: RunSpec, store: Store, status: str) -> PlayedLearner:
     }
     made.learner.restore(state)
     estimates = saved.snapshot["ledger.estimated"]
-    has_any = hasattr(made.learner, "estimate_of_last")
+    has_any = offers(made.learner, EstimatesLosses)
     return PlayedLearner(made.learner, made.mdp, saved.episodes, estimates if has_any else None)

@@ -128,8 +128,9 @@ class Doubling(Saveable):
             return getattr(self._learner, name)
         raise AttributeError(f"Doubling has no {name!r}; see the current learner, .learner")
 
-    def _pair_knowledge(self) -> PairKnowledge:
-        known: PairKnowledge = self._running()._pair_knowledge()
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        known: PairKnowledge = self._running().pair_knowledge()
         return known
 
     # ------------------------------------------------------------------ rounds

@@ -137,7 +137,8 @@ class FPOP(FullInformationLearner, HasHorizon, HasEpochs):
         adopt_counts(self._graph, *sets, self.log_term)
         begin_fpop(self._graph, state, True)
 
-    def _pair_knowledge(self) -> PairKnowledge:
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
         visits = self._state.visits
         return PairKnowledge(
             visits=visits.pairs[visits.counter].astype(np.float64),
@@ -237,7 +238,8 @@ class FPL(FullInformationLearner, HasHorizon):
         super().__init__(layout, state)
         begin_fpl(self._graph, state)
 
-    def _pair_knowledge(self) -> PairKnowledge:
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
         losses = self._state.total / self.episodes if self.episodes else None
         return PairKnowledge(estimated_loss=losses, chance=self._state.chance)
 

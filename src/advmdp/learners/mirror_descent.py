@@ -210,7 +210,8 @@ class MirrorDescent(
         """A copy of the set of the coming episode."""
         return ConfidenceSet.of_rows(self.layout, self._state.rows)
 
-    def _pair_knowledge(self) -> PairKnowledge:
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
         layout, confidence = self.layout, self.confidence_set()
         triples = layout.flat_triples(self.occupancy())
         occupancy = np.add.reduceat(triples, layout.row_start[:-1])

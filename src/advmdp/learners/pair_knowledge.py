@@ -24,6 +24,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
+from advmdp.learners.base import KnowsPairs, offers
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.policy_values import (
     largest_policy_values,
@@ -46,8 +47,9 @@ class PairKnowledge(NamedTuple):
 
 def knowledge_of(learner: Any) -> PairKnowledge:
     """What a learner holds beside its policy; nothing, for one that does not say."""
-    tell = getattr(learner, "_pair_knowledge", PairKnowledge)
-    known: PairKnowledge = tell()
+    known: PairKnowledge = (
+        learner.pair_knowledge() if offers(learner, KnowsPairs) else PairKnowledge()
+    )
     return known
 
 

@@ -37,7 +37,8 @@ class _QLearning(OptimisticLearner, HasHorizon):
         )
         super().__init__(layout, state)
 
-    def _pair_knowledge(self) -> PairKnowledge:
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
         state = self._state
         return PairKnowledge(visits=state.pairs.astype(np.float64), lower_value=state.q.copy())
 

@@ -21,7 +21,7 @@ from advmdp.errors import InvalidInput
 from advmdp.known_rows import known_row_tables
 from advmdp.layout import Layout
 from advmdp.layout_io import declared_successors, shared_row_tables
-from advmdp.learners.base import CountsEpisodes, offers
+from advmdp.learners.base import CountsEpisodes, KnowsPairs, offers
 from advmdp.learners.pair_frame import frame_of
 from advmdp.learners.pair_knowledge import PairKnowledge, mean_estimates, pair_columns
 from advmdp.number_checks import shown
@@ -33,7 +33,7 @@ TABLES = ("layout", "transitions")
 VERSION = 2  # of what is described above; how it is written is the archive's affair
 
 
-class Saveable(Shown):
+class Saveable(Shown, KnowsPairs):
     """Remembers the arguments it is made with, and can be saved.
 
     Every built-in learner derives from it, and so can a learner of your own that has a layout,
@@ -84,12 +84,12 @@ class Saveable(Shown):
         ['layer', 'state', 'action', 'policy', 'occupancy', 'visits', 'width']
         """
         learner: Any = self
-        known = self._pair_knowledge()
+        known = self.pair_knowledge()
         if run is not None and known.estimated_loss is None:
             known = known._replace(estimated_loss=mean_estimates(self.layout, run))
         return frame_of(self.layout, pair_columns(self.layout, learner.policy(), known), library)
 
-    def _pair_knowledge(self) -> PairKnowledge:
+    def pair_knowledge(self) -> PairKnowledge:
         """What it holds beside its policy."""
         return PairKnowledge()
 

@@ -41,7 +41,8 @@ class _UCBVI(OptimisticLearner, HasHorizon):
         )
         super().__init__(layout, state)
 
-    def _pair_knowledge(self) -> PairKnowledge:
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
         return knowledge_of_model(self.layout, self._state.model, self._state.q)
 
     @abstractmethod

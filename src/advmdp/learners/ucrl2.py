@@ -95,7 +95,8 @@ class UCRL2(OptimisticLearner, CountsEpisodes, HasEpochs):
         )
         super().__init__(layout, state)
 
-    def _pair_knowledge(self) -> PairKnowledge:
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
         known = knowledge_of_model(self.layout, self._state.model, self._state.q)
         return known._replace(confidence=ConfidenceSet.of_rows(self.layout, self._state.rows))
 

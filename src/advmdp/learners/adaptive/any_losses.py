@@ -38,7 +38,8 @@ class AnyLossLearner(FullInformationLearner, CountsEpisodes, AcceptsAnyLosses, O
         """The transition that the learner plans with, known or estimated, a triple table."""
         return self.layout.triples(self._state.transition.chance.copy())
 
-    def _pair_knowledge(self) -> PairKnowledge:
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
         transition = self._state.transition
         visits = transition.pairs[transition.counter] if transition.estimated else None
         return PairKnowledge(

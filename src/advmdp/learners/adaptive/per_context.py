@@ -130,8 +130,9 @@ class PerContext(
     def _learner(self) -> Any:
         return self.learners[self._context]
 
-    def _pair_knowledge(self) -> PairKnowledge:
-        known: PairKnowledge = self._learner._pair_knowledge()
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        known: PairKnowledge = self._learner.pair_knowledge()
         return known
 
     def enter(self, context: int) -> None:
