@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import advmdp
-from advmdp.cli import housekeeping, playing, reading, reporting, verifying
+from advmdp.cli import housekeeping, playing, policies, reading, reporting, verifying
 from advmdp.cli.demo import demo
 from advmdp.cli.options import BAD_INPUT, FAILED, message_of
 from advmdp.errors import AdvMDPError
@@ -37,6 +37,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "merge": housekeeping.merge,
     "gc": housekeeping.collect,
     "show": reading.show,
+    "policy": policies.policy,
     "export": reading.export,
     "report": reporting.report,
     "figure": reporting.figure,

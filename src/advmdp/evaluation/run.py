@@ -88,6 +88,9 @@ class Run(Shown):
     """Whether the run stayed in compiled code."""
     regret_bound: Floats | None = None
     """What the regret cannot exceed by the learner's own certificate, where it has one."""
+    estimated_losses: Floats | None = None
+    """The sum of all loss estimates by pair, flat, for learners that estimate losses; a learner's
+    ``to_frame(run=run)`` shows their means."""
     recorded: Any = None
     """What ``play(record=...)`` recorded (``evaluation.observations.Recorded``), or None."""
     feedback_times: Any = None
@@ -289,6 +292,7 @@ class Recorder:
             seconds=seconds,
             compiled=compiled,
             regret_bound=np.array(self._bound) if len(self._bound) == len(points) else None,
+            estimated_losses=self.ledger.estimated.copy() if estimates else None,
         )
 
 

@@ -210,6 +210,13 @@ class CertifiesRegret(CountsEpisodes, Protocol):
 
 
 @runtime_checkable
+class KnowsPairs(Protocol):
+    """Says what it knows of every state and action (``learners/pair_knowledge``)."""
+
+    def pair_knowledge(self) -> Any: ...
+
+
+@runtime_checkable
 class Compiled(Protocol):
     """Can be played without leaving compiled code."""
 
@@ -228,7 +235,7 @@ CAPABILITIES: tuple[type, ...] = (
     *(HasLayout, DeclaresFeedback, CountsEpisodes, HasHorizon, HasEpochs, HasEpochStarts),
     *(HasWidth, EstimatesLosses, Auditable, Compiled, Resumable),
     *(AcceptsAnyLosses, Observes, TakesContexts, IssuesRecords, TakesLateFeedback),
-    CertifiesRegret,
+    *(CertifiesRegret, KnowsPairs),
 )
 """All that a learner may offer beside the two methods."""
 

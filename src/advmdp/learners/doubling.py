@@ -15,6 +15,7 @@ from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.episode_record import EpisodeRecord
+from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.saveable import Saveable, Saved
 from advmdp.learners.tuning import MAX_EPISODES, checked_delta, checked_horizon, checked_layout
 from advmdp.number_checks import whole_number
@@ -144,6 +145,11 @@ class Doubling(Saveable):
         if name == "issue" and hasattr(self._make, name):
             return self._issue
         raise AttributeError(f"Doubling has no {name!r}; see the current learner, .learner")
+
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        known: PairKnowledge = self._running().pair_knowledge()
+        return known
 
     # ------------------------------------------------------------------ rounds
 

@@ -16,6 +16,7 @@ from advmdp.layout import Layout, Table
 from advmdp.learners.base import HasEpochs, HasHorizon
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.feedback import FullInformation
+from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.tuning import (
     checked_delta,
     checked_horizon,
@@ -25,7 +26,7 @@ from advmdp.learners.tuning import (
 )
 from advmdp.number_checks import whole_number
 from advmdp.seeds import seed_words
-from advmdp.steps.confidence import KnownTransition
+from advmdp.steps.confidence import ConfidenceSet, KnownTransition
 from advmdp.steps.workspace import free_balls, new_reach, no_visits
 
 Seed = int | np.random.SeedSequence
@@ -136,6 +137,15 @@ class FPOP(FullInformationLearner, HasHorizon, HasEpochs):
         adopt_counts(self._graph, *sets, self.log_term)
         begin_fpop(self._graph, state, True)
 
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        visits = self._state.visits
+        return PairKnowledge(
+            visits=visits.pairs[visits.counter].astype(np.float64),
+            estimated_loss=self._state.total / self.episodes if self.episodes else None,
+            confidence=ConfidenceSet.of_rows(self.layout, self._state.rows),
+        )
+
     @property
     def episodes(self) -> int:
         """Episodes learnt from so far."""
@@ -227,6 +237,11 @@ class FPL(FullInformationLearner, HasHorizon):
         )
         super().__init__(layout, state)
         begin_fpl(self._graph, state)
+
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        losses = self._state.total / self.episodes if self.episodes else None
+        return PairKnowledge(estimated_loss=losses, chance=self._state.chance)
 
     @property
     def episodes(self) -> int:

@@ -42,9 +42,10 @@ from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.initial_measure import is_balanced, uniform_measure
+from advmdp.learners.pair_knowledge import PairKnowledge, empirical_chance
 from advmdp.learners.tuning import checked_horizon, checked_layout
 from advmdp.steps.confidence import ConfidenceSet
-from advmdp.steps.occupancy import joined
+from advmdp.steps.occupancy import joined, transition_of
 from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
 
 
@@ -219,6 +220,20 @@ class MirrorDescent(
     def confidence_set(self) -> ConfidenceSet:
         """A copy of the set of the coming episode."""
         return ConfidenceSet.of_rows(self.layout, self._state.rows)
+
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        layout, confidence = self.layout, self.confidence_set()
+        triples = layout.flat_triples(self.occupancy())
+        occupancy = np.add.reduceat(triples, layout.row_start[:-1])
+        own = layout.flat_triples(transition_of(self.occupancy(), layout))
+        visits = layout.flat_pairs(self.visits)
+        if learns_from_counts(self._state.rows):
+            seen = layout.flat_triples(self.transitions_seen)
+            chance = empirical_chance(layout, visits, seen, otherwise=own)
+        else:
+            chance = own  # that of its only transition
+        return PairKnowledge(occupancy, visits, chance=chance, confidence=confidence)
 
     # ------------------------------------------------------------------ inside the package
 

@@ -6,8 +6,10 @@ from abc import ABC
 
 import numpy as np
 
+from advmdp.kernels.model.empirical import Model
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.compiled import BanditLearner
+from advmdp.learners.pair_knowledge import PairKnowledge, empirical_chance
 
 
 class OptimisticLearner(BanditLearner, ABC):
@@ -22,6 +24,20 @@ class OptimisticLearner(BanditLearner, ABC):
     def optimistic_loss(self) -> float:
         """V(x_0): with high probability no larger than the expected loss of the best policy."""
         return float(self._state.value[0])
+
+
+def knowledge_of_model(layout: Layout, model: Model, q: Floats) -> PairKnowledge:
+    """What learners with counters of pairs, triples and losses know."""
+    visits = model.pairs.astype(np.float64)
+    nothing = np.full(layout.n_rows, np.nan)
+    means = np.divide(model.loss_sum, visits, out=nothing, where=visits > 0.0)
+    chance = empirical_chance(layout, visits, model.triples.astype(np.float64))
+    return PairKnowledge(
+        visits=visits,
+        estimated_loss=means,
+        chance=chance,
+        lower_value=q.copy(),
+    )
 
 
 def first_greedy_policy(layout: Layout) -> Floats:

@@ -11,6 +11,7 @@ from advmdp.kernels.learners.q_learning import QLearningState, Rates
 from advmdp.layout import Layout
 from advmdp.learners.base import HasHorizon
 from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
+from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_layout, checked_rate
 
 
@@ -35,6 +36,11 @@ class _QLearning(OptimisticLearner, HasHorizon):
             width=np.zeros(layout.n_rows),
         )
         super().__init__(layout, state)
+
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        state = self._state
+        return PairKnowledge(visits=state.pairs.astype(np.float64), lower_value=state.q.copy())
 
     @abstractmethod
     def _rates(self, layout: Layout) -> Rates:

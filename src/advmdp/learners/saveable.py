@@ -21,7 +21,9 @@ from advmdp.errors import InvalidInput
 from advmdp.known_rows import known_row_tables
 from advmdp.layout import Layout
 from advmdp.layout_io import declared_successors, described_actions_and_names, shared_row_tables
-from advmdp.learners.base import CountsEpisodes, offers
+from advmdp.learners.base import CountsEpisodes, KnowsPairs, offers
+from advmdp.learners.pair_frame import frame_of
+from advmdp.learners.pair_knowledge import PairKnowledge, mean_estimates, pair_columns
 from advmdp.number_checks import shown
 
 Saved = dict[str, NDArray[Any]]
@@ -31,7 +33,7 @@ TABLES = ("layout", "transitions")
 VERSION = 2  # of what is described above; how it is written is the archive's affair
 
 
-class Saveable(Shown):
+class Saveable(Shown, KnowsPairs):
     """Remembers the arguments it is made with, and can be saved.
 
     Every built-in learner derives from it, and so can a learner of your own that has a layout,
@@ -62,6 +64,34 @@ class Saveable(Shown):
         learner: Any = self
         played = {"played": learner.episodes} if offers(learner, CountsEpisodes) else {}
         return {"layout": layout, **plain, **played}
+
+    def to_frame(self, library: str = "polars", run: Any = None) -> Any:
+        """What it knows about every state and action, a row for each.
+
+        The columns are those of ``advmdp.learners.pair_knowledge`` that this learner has.
+
+        Parameters
+        ----------
+        library
+            "polars" or "pandas".
+        run
+            The run that it was played in: learners of the mirror-descent family do not keep their
+            loss estimates, but the account of a run does.
+
+        >>> import advmdp as am
+        >>> learner = am.UOBREPS(am.Layout(layer_sizes=(1, 2, 1), n_actions=2), n_episodes=100)
+        >>> learner.to_frame().columns
+        ['layer', 'state', 'action', 'policy', 'occupancy', 'visits', 'width']
+        """
+        learner: Any = self
+        known = self.pair_knowledge()
+        if run is not None and known.estimated_loss is None:
+            known = known._replace(estimated_loss=mean_estimates(self.layout, run))
+        return frame_of(self.layout, pair_columns(self.layout, learner.policy(), known), library)
+
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds beside its policy."""
+        return PairKnowledge()
 
     def save(self, path: str | Path) -> None:
         """Keep the learner in a file; ``advmdp.load(path)`` continues with the same bits.

@@ -12,7 +12,12 @@ from advmdp.kernels.learners.ucbvi import Bonus, UCBVIState, plan
 from advmdp.kernels.model.empirical import Model
 from advmdp.layout import Layout
 from advmdp.learners.base import HasHorizon
-from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
+from advmdp.learners.optimistic import (
+    OptimisticLearner,
+    first_greedy_policy,
+    knowledge_of_model,
+)
+from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_layout, checked_rate
 
 
@@ -39,6 +44,10 @@ class _UCBVI(OptimisticLearner, HasHorizon):
             value=np.zeros(layout.n_states),
         )
         super().__init__(layout, state)
+
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        return knowledge_of_model(self.layout, self._state.model, self._state.q)
 
     @abstractmethod
     def _bonus(self, layout: Layout) -> Bonus:

@@ -9,10 +9,16 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.ucrl2 import EPISODES, EPOCH, UCRL2State, Widths, Window
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CountsEpisodes, HasEpochs
-from advmdp.learners.optimistic import OptimisticLearner, first_greedy_policy
+from advmdp.learners.optimistic import (
+    OptimisticLearner,
+    first_greedy_policy,
+    knowledge_of_model,
+)
+from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.tuning import checked_delta, checked_layout, checked_rate
 from advmdp.learners.ucbvi import empty_model
 from advmdp.number_checks import whole_number
+from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.workspace import free_balls, new_reach
 
 MOST_KEPT = 10**9  # steps of the episodes in a window
@@ -95,6 +101,11 @@ class UCRL2(OptimisticLearner, CountsEpisodes, HasEpochs):
             value=np.zeros(layout.n_states),
         )
         super().__init__(layout, state)
+
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        known = knowledge_of_model(self.layout, self._state.model, self._state.q)
+        return known._replace(confidence=ConfidenceSet.of_rows(self.layout, self._state.rows))
 
     def _window(self) -> int:
         """The number of episodes that count; 0 for all."""

@@ -82,6 +82,10 @@ class ConfidenceSet(Shown):
         """Which entries of bound and known rows can have a positive probability."""
         raise NotImplementedError
 
+    def row_widths(self) -> Floats:
+        """How much each row leaves open: 1 if everything is possible, 0 if it is known."""
+        raise NotImplementedError
+
     def unreached(self) -> NDArray[np.bool_]:
         """The states to which no transition function of the set leads.
 
@@ -149,6 +153,11 @@ class BoxSet(ConfidenceSet, rows=BoxRows):
         lower, upper = np.maximum(0.0, centre - width), np.minimum(1.0, centre + width)
         return cls._made(layout, with_known_rows(layout, BoxSet(layout, lower, upper).rows))
 
+    def row_widths(self) -> Floats:
+        """The mean over the successors of a row of upper - lower."""
+        widths = np.add.reduceat(self.rows.upper - self.rows.lower, self.layout.row_start[:-1])
+        return np.asarray(widths / self.layout.row_sizes())
+
     @property
     def lower(self) -> Table:
         """Lower bounds, a triple table."""
@@ -189,6 +198,10 @@ class L1Set(ConfidenceSet, rows=BallRows):
         least = unit_number(least_occupancy, "least_occupancy")
         return cls._made(layout, free_balls(layout, shift, least))
 
+    def row_widths(self) -> Floats:
+        """The radius of a row as a share of 2, the largest distance of two distributions."""
+        return np.asarray(self.rows.width / 2.0)
+
     def _possible(self) -> NDArray[np.bool_]:
         wide = ((self.rows.status == BOUND) & (self.rows.width > 0.0))[self.layout.entry_rows()]
         possible: NDArray[np.bool_] = (self.rows.centre > 0.0) | wide
@@ -213,6 +226,10 @@ class KnownTransition(ConfidenceSet, rows=KnownRows):
         chance = _checked_distributions(layout, transitions, "transitions")
         status = np.where(layout.row_sizes() == 1, FREE, KNOWN).astype(np.uint8)
         self.layout, self.rows = layout, KnownRows(status, chance)
+
+    def row_widths(self) -> Floats:
+        """Zero: nothing is open."""
+        return np.zeros(self.layout.n_rows)
 
     def _possible(self) -> NDArray[np.bool_]:
         possible: NDArray[np.bool_] = self.rows.transition > 0.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from advmdp.kernels.learners.ada_ftrl import LAST, AdaFTRLState, lead
 from advmdp.kernels.model.transition import Transition
-from advmdp.layout import Layout
+from advmdp.layout import Floats, Layout
 from advmdp.learners.adaptive.any_losses import PRIOR, AnyLossLearner, checked_forgetting
 from advmdp.learners.base import CertifiesRegret
 from advmdp.learners.feedback import check_losses
@@ -57,6 +57,12 @@ class _AdaFTRL(AnyLossLearner):
     def gap_sum(self) -> float:
         """G: the mixability gaps so far, discounted by g for every episode since."""
         return float(self._state.gaps[LAST])
+
+    def _mean_losses(self) -> Floats | None:
+        """S over the sum of its weights 1, g, g^2, ..."""
+        g, t = self.forgetting, self.episodes
+        weight = float(t) if g == 1.0 else (1.0 - g**t) / (1.0 - g)
+        return self._state.total / weight if t else None
 
     def hint(self, losses: Any) -> None:
         """Set m, a guess of the coming losses, a pair table; it stays until another comes.

@@ -11,6 +11,7 @@ from advmdp.layout import Floats, Table
 from advmdp.learners.base import AcceptsAnyLosses, CountsEpisodes, Observes
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.feedback import FlatEpisode, check_losses
+from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.number_checks import real_number, shown
 
 NOWHERE = np.zeros(0, dtype=np.int64)
@@ -36,6 +37,20 @@ class AnyLossLearner(FullInformationLearner, CountsEpisodes, AcceptsAnyLosses, O
     def transition(self) -> Table:
         """The transition that the learner plans with, known or estimated, a triple table."""
         return self.layout.triples(self._state.transition.chance.copy())
+
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        transition = self._state.transition
+        visits = transition.pairs[transition.counter] if transition.estimated else None
+        return PairKnowledge(
+            visits=None if visits is None else visits.astype(np.float64),
+            estimated_loss=self._mean_losses(),
+            chance=transition.chance.copy(),
+        )
+
+    def _mean_losses(self) -> Floats | None:
+        """What it expects a pair to cost in an episode."""
+        return None
 
     def flat_policy(self) -> Floats:
         """``policy()`` as a flat vector over pairs, for mixtures of many learners."""

@@ -25,6 +25,7 @@ from advmdp.learners.base import (
     takes_any_losses,
 )
 from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.saveable import Saveable, Saved
 from advmdp.learners.state_checks import LARGEST_CLOCK
 from advmdp.learners.tuning import checked_layout
@@ -128,6 +129,11 @@ class PerContext(
     @property
     def _learner(self) -> Any:
         return self.learners[self._context]
+
+    def pair_knowledge(self) -> PairKnowledge:
+        """What it holds of every pair."""
+        known: PairKnowledge = self._learner.pair_knowledge()
+        return known
 
     def enter(self, context: int) -> None:
         """The coming episodes are of this context."""

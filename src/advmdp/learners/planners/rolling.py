@@ -8,7 +8,7 @@ import numpy as np
 
 from advmdp.kernels.learners.planner import PlannerState, plan
 from advmdp.kernels.model.transition import Transition
-from advmdp.layout import Layout, Table
+from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.adaptive.any_losses import PRIOR, AnyLossLearner, checked_forgetting
 from advmdp.learners.tuning import checked_layout, checked_rate
 from advmdp.number_checks import whole_number
@@ -40,6 +40,11 @@ class RollingPlanner(AnyLossLearner):
     def forecast(self) -> Table:
         """What the coming episode is planned for, up to a factor; a pair table."""
         return self.layout.pairs(self._state.recent.mean.copy())
+
+    def _mean_losses(self) -> Floats | None:
+        """The mean over the window; a fading sum is none, since its weights are not kept."""
+        is_mean = len(self._state.recent.tables) > 0 and self.episodes > 0
+        return self._state.recent.mean.copy() if is_mean else None
 
     def _plan(self) -> None:
         plan(self._graph, self._state)

@@ -1,0 +1,41 @@
+"""What a learner knows about every pair, on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from advmdp.layout import Floats, Layout
+from advmdp.learners.pair_frame import pair_places
+from advmdp.plain_text import plain_text
+
+MOST_ROWS = 200
+
+
+def policy_table(title: str, layout: Layout, columns: Mapping[str, Floats]) -> Table:
+    """A row for every pair; the names of states and actions are signs, not markup."""
+    places = pair_places(layout)
+    # One space between the columns: eleven of them fit into eighty.
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.title = Text(plain_text(title))
+    table.title_justify = table.caption_justify = "left"
+    for name in places:
+        table.add_column(name, overflow="fold")
+    for name in columns:
+        table.add_column(name.replace("_", "\n"), justify="right", no_wrap=True)
+    rows = list(zip(zip(*places.values(), strict=True), *columns.values(), strict=True))
+    for place, *values in rows[:MOST_ROWS]:
+        told = (Text(plain_text(str(name))) for name in place)
+        table.add_row(*told, *map(_number, columns, values))
+    if len(rows) > MOST_ROWS:
+        table.caption = f"{len(rows) - MOST_ROWS:,} more rows: -o policy.csv has all"
+    return table
+
+
+def _number(column: str, value: float) -> str:
+    if value != value:
+        return "-"
+    return f"{value:,.0f}" if column == "visits" else f"{value:.3f}"
