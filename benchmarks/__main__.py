@@ -18,6 +18,7 @@ from benchmarks import (
     leaders,
     learners,
     memory,
+    policy_optimisation,
     pooling,
     projections,
     report_speed,
@@ -44,6 +45,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "doubling": doubling.run,
     "projections": projections.run,
     "leaders": leaders.run,
+    "policies": policy_optimisation.run,
     "sweeps": sweeps.run,
     "report": report_speed.run,
 }
