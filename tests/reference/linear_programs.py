@@ -141,16 +141,17 @@ class _Triples:
                     forms.append(form)
         return np.array(forms)
 
-    def reachable(self, policy: Table, inequalities: Array) -> Table:
-        """pi(a|x) max q(x) for every pair, one linear program per state, Eq. (9)."""
+    def reachable(self, policy: Table, inequalities: Array, sign: float = 1.0) -> Table:
+        """pi(a|x) max q(x) for every pair, one linear program per state, Eq. (9); sign -1: min."""
         extra = inequalities.shape[1] - self.total
         forms, values = self.policy_equations(policy)
         forms = np.pad(forms, ((0, 0), (0, extra)))
         table = [policy[0].copy()]
         for k in range(1, self.n_layers):
             best = [
-                _maximum(
-                    np.pad(self.inflow(k, x), (0, extra)),
+                sign
+                * _maximum(
+                    sign * np.pad(self.inflow(k, x), (0, extra)),
                     A_eq=forms,
                     b_eq=values,
                     A_ub=inequalities,
@@ -166,6 +167,12 @@ def upper_occupancy_lp(policy: Table, lower: Table, upper: Table) -> Table:
     """u(x, a) = max q(x, a) over occupancy measures with this policy and a kernel in the box."""
     triples = _Triples(lower)
     return triples.reachable(policy, triples.box_inequalities(lower, upper))
+
+
+def lower_occupancy_lp(policy: Table, lower: Table, upper: Table) -> Table:
+    """l(x, a) = min q(x, a) over the same measures."""
+    triples = _Triples(lower)
+    return triples.reachable(policy, triples.box_inequalities(lower, upper), -1.0)
 
 
 def upper_occupancy_lp_l1(policy: Table, centre: Table, width: Table, floor: float = 0.0) -> Table:

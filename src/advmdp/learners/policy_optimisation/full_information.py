@@ -115,7 +115,7 @@ class OPPO(_EmpiricalPolicy):
     >>> losses = [np.array([[1.0, 0.0]]), np.zeros((2, 2))]
     >>> learner.update(FullInformation(states=[0, 1, 0], actions=[1, 0], losses=losses))
     >>> learner.policy()[0].round(4)
-    array([[0.4725, 0.5275]])
+    array([[0.4865, 0.5135]])
 
     Reference: Cai, Yang, Jin, Wang, "Provably Efficient Exploration in Policy Optimization", ICML
     2020.  The tabular form is reconstructed [R].
@@ -192,7 +192,7 @@ class APOMVP(_EmpiricalPolicy, HasEpochs, HasEpochStarts):
     >>> for _ in range(3):
     ...     learner.update(episode)
     >>> learner.epoch, learner.policy()[0].round(4)  # epochs opened with visits 1 and 2
-    (3, array([[0.3033, 0.6967]]))
+    (3, array([[0.3068, 0.6932]]))
 
     Reference: Tiapkin, Chzhen, Stoltz, "Narrowing the Gap between Adversarial and Stochastic MDPs
     via Policy Optimization", AISTATS 2025.  Structure from its abstract [A]; epochs, bonus and

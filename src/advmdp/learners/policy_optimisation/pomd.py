@@ -46,7 +46,7 @@ class POMD(BanditPolicyOptimisation):
         Multiplies ln(T |X| |A| / delta) in the widths.
 
     The defaults balance L^2 / eta, eta T L^3 / gamma and gamma T |X| |A| L into the published
-    order.
+    order; ``eta_scale=30, gamma_scale=0.003, log_scale=0.002`` learn faster, without the proof.
 
     Guarantee: R_T = O~(L^2 |X| sqrt(|A|) T^(2/3)) with high probability, and of order sqrt(T) with
     stochastic losses for a version with a bonus in place of the bound [A].  Cost of an episode: one
@@ -57,7 +57,7 @@ class POMD(BanditPolicyOptimisation):
     >>> learner = POMD(layout, n_episodes=100, eta_scale=10.0)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
     >>> learner.policy()[0].round(4)
-    array([[0.4114, 0.5886]])
+    array([[0.412, 0.588]])
 
     Reference: Shani, Efroni, Rosenberg, Mannor, "Optimistic Policy Optimization with Bandit
     Feedback", ICML 2020, the algorithm for adversarial losses.  The update is from memory [M]; the
