@@ -14,6 +14,7 @@ from rich.console import Console
 from benchmarks import (
     doubling,
     episodes,
+    extreme_settings,
     large_worlds,
     leaders,
     learners,
@@ -43,6 +44,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "learners": learners.run,
     "pooling": pooling.run,
     "robustness": robustness.run,
+    "extremes": extreme_settings.run,
     "doubling": doubling.run,
     "projections": projections.run,
     "leaders": leaders.run,

@@ -153,6 +153,11 @@ def regularised(make: Any) -> Callable[..., Any]:
     return call
 
 
+def project(weights: Any, confidence: Any) -> Any:
+    """Of weights; their logarithms are given instead of them."""
+    return am.project(weights, confidence)
+
+
 def registered(kind: Any, name: Any, part: Any) -> None:
     """Register a part, and forget it: names are given once."""
     before = dict(registry._locations)
@@ -251,7 +256,8 @@ DOORS: dict[str, Door] = {
         },
     ),
     "Projector": (am.Projector, ON_LAYOUT),
-    "project": (am.project, {"weights": ("table", TRANSITIONS), **SET}),
+    "project": (project, {"weights": ("table", TRANSITIONS), **SET}),
+    "project, logarithms": (am.project, {"log_weights": ("table", TRANSITIONS), **SET}),
     "PartialTransition": (
         am.PartialTransition,
         {**ON_LAYOUT, "transitions": ("table", TRANSITIONS)},

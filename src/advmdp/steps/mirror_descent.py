@@ -15,7 +15,8 @@ import numpy as np
 
 from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput, UncertifiedStep
-from advmdp.kernels.kl import projection as kernel
+from advmdp.kernels.kl.continuation import project_safely
+from advmdp.kernels.kl.projection import project as project_measure
 from advmdp.kernels.kl.weights import project_weights
 from advmdp.kernels.model.measure import join
 from advmdp.kernels.runtime.targets import machine_code
@@ -36,7 +37,7 @@ class Projection(NamedTuple):
     flow_residual: float
     """Largest |inflow - outflow| of the dual solution, before the exact finish."""
     divergence: float
-    """D(occupancy || weights), Eq. (KL)."""
+    """D(occupancy || weights), Eq. (KL); infinite if the weights' sum is beyond all floats."""
     dual_value: float
     """The dual value: a lower bound on every feasible divergence."""
     duality_gap: float
@@ -64,24 +65,41 @@ class Projector:
         self._measure = new_measure(layout)
         self._one_thread = OneThread("project")
 
-    def project(self, weights: Any, confidence: ConfidenceSet) -> Projection:
-        """The KL projection of positive weights; raises ``UncertifiedStep`` rather than guess."""
-        with self._one_thread:
-            return self._project(weights, confidence)
+    def project(
+        self,
+        weights: Any = None,
+        confidence: ConfidenceSet | None = None,
+        *,
+        log_weights: Any = None,
+    ) -> Projection:
+        """The KL projection of positive weights; raises ``UncertifiedStep`` rather than guess.
 
-    def _project(self, weights: Any, confidence: ConfidenceSet) -> Projection:
+        With ``log_weights`` instead of ``weights``, a triple table of logarithms, the weights may
+        differ by any number of orders of magnitude.
+        """
+        with self._one_thread:
+            return self._project(weights, confidence, log_weights)
+
+    def _project(self, weights: Any, confidence: Any, log_weights: Any) -> Projection:
         layout, graph, solver, measure = self.layout, self._graph, self._solver, self._measure
         instance(confidence, ConfidenceSet, "confidence")
         if confidence.layout is not layout and confidence.layout != layout:
             raise InvalidInput("project: the set belongs to another layout; build both on one")
-        table = layout.gather_triples(weights, "weights")
-        arguments = (graph, table, measure, confidence.rows, solver)
+        if (weights is None) == (log_weights is None):
+            raise InvalidInput("give either weights or log_weights", field="weights")
+        in_logs = log_weights is not None
+        if in_logs:
+            table = layout.flat_triples(log_weights, "log_weights")
+        else:
+            table = layout.gather_triples(weights, "weights")
+        arguments = (graph, table, measure, confidence.rows, solver, in_logs)
         which = (type(confidence.rows), solver.wide)
         if which not in _MACHINE_CODE:
             _MACHINE_CODE[which] = machine_code(project_weights, *arguments)
         certified, cost = _MACHINE_CODE[which](*arguments)
         if not certified:
-            _refuse_improper(layout, table)
+            if not in_logs:
+                _refuse_improper(layout, table)
             certified = self._project_safely(confidence)
             join(graph, measure, table)
         residual, gap, value = solver.certificate.figures.tolist()
@@ -112,9 +130,9 @@ class Projector:
         if missing.any() and confidence.rows.least_occupancy == 0.0:
             # Their multipliers would have to go to infinity; without weight they take no part.
             self._measure.mass[missing] = 0.0
-            if kernel.project(*work, None):
+            if project_measure(*work, None):
                 return True
-        return bool(kernel.project(*work, True))
+        return bool(project_safely(*work))
 
 
 def _refuse_improper(layout: Layout, table: Floats) -> None:
@@ -128,8 +146,23 @@ def _refuse_improper(layout: Layout, table: Floats) -> None:
         )
 
 
-def project(weights: Any, confidence: ConfidenceSet) -> Projection:
+def project(
+    weights: Any = None,
+    confidence: ConfidenceSet | None = None,
+    *,
+    log_weights: Any = None,
+) -> Projection:
     """The KL projection of positive weights onto the measures of a set.
+
+    Parameters
+    ----------
+    weights
+        A triple table of positive numbers.
+    confidence
+        The set of transitions.
+    log_weights
+        The logarithms of the weights, given instead of them: ``weights`` that differ by more than
+        300 orders of magnitude.
 
     >>> from advmdp.steps.confidence import AnyTransition
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=1)
@@ -137,6 +170,14 @@ def project(weights: Any, confidence: ConfidenceSet) -> Projection:
     >>> result = project(weights, AnyTransition(layout))
     >>> result.occupancy[0].round(6), result.converged
     (array([[[0.5, 0.5]]]), True)
+
+    A potential of 1,000 on one state is e^1000 in the weights, and changes nothing:
+
+    >>> logs = [np.log(w) for w in weights]
+    >>> logs[0][0, 0, 0] += 1000.0
+    >>> logs[1][0] -= 1000.0
+    >>> project(log_weights=logs, confidence=AnyTransition(layout)).occupancy[0].round(6)
+    array([[[0.5, 0.5]]])
     """
     layout = instance(confidence, ConfidenceSet, "confidence").layout
-    return Projector(layout).project(weights, confidence)
+    return Projector(layout).project(weights, confidence, log_weights=log_weights)

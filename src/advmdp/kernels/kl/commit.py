@@ -8,7 +8,10 @@ from typing import Any
 from ..model.flow import forward_shared
 from ..model.graph import (
     Graph,
+    entry_of,
     gather,
+    layer_begin,
+    layer_end,
     layer_of,
     owner_of,
     row_begin,
@@ -91,6 +94,41 @@ def commit_choice(r: int, x: int, measure: Measure, dual: Dual) -> None:
 
 
 @kernel
+def log_inflow(graph: Graph, y: int, measure: Measure) -> float:
+    """ln q(y) from the layer before, for a state whose mass no float holds."""
+    k = layer_of(graph, y) - 1
+    first = layer_begin(graph, k) * graph.n_actions
+    last = layer_end(graph, k) * graph.n_actions
+    top = -math.inf
+    total = 0.0
+    for r in range(first, last):
+        e = entry_of(graph, r, y)
+        if e < 0:
+            continue
+        flow = logarithm(measure.mass[owner_of(graph, r)]) + logarithm(measure.policy[r])
+        flow += logarithm(measure.chance[e])
+        if flow > top:  # the sum is kept relative to its largest term
+            total = total * math.exp(top - flow) + 1.0
+            top = flow
+        elif flow > -math.inf:
+            total += math.exp(flow - top)
+    return top + math.log(total) if total > 0.0 else -math.inf
+
+
+@kernel
+def recover_lost_masses(graph: Graph, measure: Measure) -> None:
+    """Masses that have underflowed to zero, as logarithms.
+
+    A weight of zero could never come back; a set that later leads into such a state would leave
+    the next step without a solution.
+    """
+    for x in range(1, measure.mass.shape[0] - 1):
+        if measure.mass[x] == 0.0:
+            measure.mass[x] = from_log(log_inflow(graph, x, measure))
+    barrier()
+
+
+@kernel
 def commit(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> float:
     """Make the projection the new measure, exactly in the set; returns the duality gap.
 
@@ -117,6 +155,7 @@ def commit(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> float:
         if q < TINY:
             measure.mass[x] = logarithm(q) if q > 0.0 else 0.0
     barrier()
+    recover_lost_masses(graph, measure)
     gap = 0.0
     for x in range(n):
         gap += dual.term[x]

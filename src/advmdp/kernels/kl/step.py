@@ -19,6 +19,7 @@ from ..runtime.threads import shared
 from ..sets.held import UNKNOWN
 from ..steps import interface
 from ..steps.interface import COOPERATIVE, Certificate
+from .continuation import project_safely
 from .projection import Solver, project
 
 # The largest eta l of one step: a factor of e^-300.  It is at most eta / gamma, which is 1 in the
@@ -83,7 +84,9 @@ def untilt_all(graph: Graph, step: KLStep) -> None:
 @interface.solve_step.register(KLStep)
 @kernel
 def solve_by_projection(graph: Graph, step: KLStep, rows: Any, in_logs: bool | None) -> bool:
-    return project(graph, step.measure, rows, step.solver, in_logs)
+    if in_logs is None:
+        return project(graph, step.measure, rows, step.solver, None)
+    return project_safely(graph, step.measure, rows, step.solver)
 
 
 @interface.certificate_of.register(KLStep)

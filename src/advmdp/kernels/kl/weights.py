@@ -21,6 +21,7 @@ from ..model.row_status import is_known
 from ..runtime.passes import sum_and_low
 from ..runtime.targets import kernel, leaf
 from ..sets.interface import known_transition
+from .log_weights import load_log_weights, share_layer, share_state
 from .merged_rows import note_all_rows
 from .projection import Solver, project
 
@@ -105,27 +106,11 @@ def load_layer_in_logs(
     graph: Graph, k: int, weights: Floats, rows: Any, measure: Measure, logs: Floats
 ) -> float:
     """The same for any weights and sets; returns the logarithm of the layer's weight."""
-    top = -math.inf
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        most = -math.inf
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             logs[r] = load_row_in_logs(graph, r, weights, rows, measure.chance)
-            most = max(most, logs[r])
-        here = 0.0
-        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            here += math.exp(logs[r] - most)
-        log_here = most + math.log(here)
-        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            measure.policy[r] = from_log(logs[r] - log_here)
-        measure.mass[x] = log_here
-        top = max(top, log_here)
-    layer = 0.0
-    for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        layer += math.exp(measure.mass[x] - top)
-    log_layer = top + math.log(layer)
-    for x in range(layer_begin(graph, k), layer_end(graph, k)):
-        measure.mass[x] = from_log(measure.mass[x] - log_layer)
-    return log_layer
+        measure.mass[x] = share_state(graph, x, measure, logs)
+    return share_layer(graph, k, measure)
 
 
 @kernel
@@ -160,13 +145,17 @@ def project_weights(
     measure: Measure,
     rows: Any,
     solver: Solver,
+    logs: bool,
 ) -> tuple[bool, float]:
     """Project a table of weights, overwriting it with the answer: one call from Python.
 
-    Returns whether that is certified (if not, only ``measure`` is loaded), and what
-    ``load_weights`` returned.
+    ``logs`` says that they are given by their logarithms.  Returns whether the projection is
+    certified (if not, only ``measure`` is loaded), and what ``load_weights`` returned.
     """
-    cost = load_weights(graph, table, rows, measure, solver.dual.held.gain)
+    if logs:
+        cost = load_log_weights(graph, table, rows, measure, solver.dual.held.gain)
+    else:
+        cost = load_weights(graph, table, rows, measure, solver.dual.held.gain)
     note_all_rows(graph, measure, rows, solver.dual)
     certified = cost == cost and project(graph, measure, rows, solver, None)
     if certified:

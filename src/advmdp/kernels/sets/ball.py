@@ -17,7 +17,8 @@ from ..runtime.indices import int64
 from ..runtime.storage import Lasting, Switch
 from ..runtime.targets import kernel, leaf
 from . import interface
-from .ball_clamp import ball_distance, ball_scale, clamp, clamp_in_logs, floor_scale
+from .ball_clamp import ball_distance, ball_scale, clamp, floor_scale
+from .ball_clamp_logs import clamp_in_logs
 from .held import (
     LARGEST,
     SMALLEST,

@@ -8,6 +8,7 @@ in it but for rounding, and that part is taken out first, or the iteration would
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers
@@ -33,6 +34,8 @@ class Vectors(NamedTuple):
     preconditioner: Scratch[Floats]  # one over the flow through each state
     tilted: Scratch[Floats]
     sums: Scratch[Floats]
+    settled: Scratch[Floats]  # of the continuation: beta at the last power of the weights,
+    trend: Scratch[Floats]  # and how it changes with the power
 
 
 @kernel
@@ -60,9 +63,20 @@ def remove_gauge(graph: Graph, dual: Dual, residual: Floats) -> None:
 
 @kernel
 def conjugate_direction(
-    graph: Graph, measure: Measure, dual: Dual, vectors: Vectors, floor: float, max_steps: int
+    graph: Graph,
+    measure: Measure,
+    dual: Dual,
+    vectors: Vectors,
+    floor: float,
+    largest: float,
+    max_steps: int,
+    ridge: float,
+    exact: bool | None,
 ) -> int:
     """direction = -Hessian^{-1} gradient, nearly; returns the steps taken.
+
+    States with more flow than ``largest`` stay where they are.  With ``exact``, which is of
+    ``curvature_times``, the Hessian gets ``ridge`` times the flow of every state added.
 
     A Newton step leaves an error of the order of its own square, so the linear system is solved
     to ``size * min(4 size, 0.1)`` and no further (where rows meet their bounds the step leaves more
@@ -76,18 +90,31 @@ def conjugate_direction(
     widest = EMPTY
     for x in range(n):
         flow = dual.flows.inflow[x] + dual.flows.outflow[x]
-        if 0 < x < n - 1:
+        takes_part = EMPTY < flow <= largest
+        if 0 < x < n - 1 and takes_part:
             widest = max(widest, flow)
-        vectors.preconditioner[x] = 1.0 / flow if flow > EMPTY else 0.0
+        vectors.preconditioner[x] = 1.0 / flow if takes_part else 0.0
         vectors.search[x] = vectors.preconditioner[x] * vectors.residual[x]
     square = preconditioned_norm(vectors.preconditioner, vectors.residual)
-    target = max(square * min(16.0 * square, 0.01), floor * floor / widest)
+    size = square if largest == math.inf else square / widest
+    target = max(square * min(16.0 * size, 0.01), floor * floor / widest)
     for step in range(max_steps):
         if not (square > target):
             return step
         curvature_times(
-            graph, measure, dual, vectors.search, vectors.product, vectors.tilted, vectors.sums
+            graph,
+            measure,
+            dual,
+            vectors.search,
+            vectors.product,
+            vectors.tilted,
+            vectors.sums,
+            exact,
         )
+        if exact is not None:
+            for x in range(n):
+                if vectors.preconditioner[x] > 0.0:
+                    vectors.product[x] += ridge * vectors.search[x] / vectors.preconditioner[x]
         curvature = inner(vectors.search, 0, vectors.product, 0, n)
         if not (curvature > 0.0):
             return step

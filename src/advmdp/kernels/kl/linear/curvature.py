@@ -71,15 +71,53 @@ def written_row_times(
     return m * excess
 
 
+@leaf
+def mean_along(graph: Graph, x: int, measure: Measure, dual: Dual, v: Floats) -> float:
+    """The mean of <p, v> over the rows of a state, none of which is implicit."""
+    total = 0.0
+    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        if is_written(dual.held, r):
+            total += dual.flows.share[r] * row_dot(graph, r, dual.held.work, v)
+        else:
+            total += dual.flows.share[r] * row_dot(graph, r, measure.chance, v)
+    return total
+
+
+@leaf
+def mean_of_mobile(
+    graph: Graph, k: int, measure: Measure, dual: Dual, v: Floats, mean: float
+) -> float:
+    """The mean of <p, v> - v(x) over the rows of layer k that no floor holds up.
+
+    ``mean`` is the sum over all its rows, where a state that is held up counts without v(x).
+    """
+    mobile = 0.0
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
+        mobile += dual.flows.mobile[x]
+        if dual.flows.lift[x] > 0.0:
+            mean -= dual.flows.outflow[x] * mean_along(graph, x, measure, dual, v)
+    return mean / mobile if mobile > 0.0 else 0.0
+
+
 @kernel
 def curvature_times(
-    graph: Graph, measure: Measure, dual: Dual, v: Floats, out: Floats, tilted: Floats, sums: Floats
+    graph: Graph,
+    measure: Measure,
+    dual: Dual,
+    v: Floats,
+    out: Floats,
+    tilted: Floats,
+    sums: Floats,
+    exact: bool | None,
 ) -> None:
     """out = (Hessian of G) v, for v = 0 on the first and the last layer, without forming it.
 
     Layer k contributes the variance over its rows of  d(x,a) = <p(.|x,a), v> - v(x)  and the
     rows' own curvature.  For an implicit row the two collapse to  m p(x') (v(x') - v(x) - mean d):
     one pass over p~, and one over a line for all merged rows of a state.
+
+    A state held up by a floor varies around its own mean, and the others around theirs.  Without
+    ``exact`` (True or None) all vary around a common one: cheaper, and too stiff by the floor.
     """
     merged = dual.merged
     for x in range(v.shape[0]):
@@ -91,9 +129,13 @@ def curvature_times(
         end = layer_end(graph, k)  # where the next layer begins
         mean = inner(dual.flows.inflow, end, v, end, layer_end(graph, k + 1) - end)
         mean -= inner(dual.flows.mobile, begin, v, begin, end - begin)
+        if exact is not None:
+            mean = mean_of_mobile(graph, k, measure, dual, v, mean)
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             moves = dual.flows.lift[x] == 0.0  # a state held up by a floor ignores its own beta
             here = mean + (v[x] if moves else 0.0)
+            if exact is not None and not moves:
+                here = mean_along(graph, x, measure, dual, v)
             lead = merged.lead[x]
             dot = line_dot_and_add(merged, x, tilted, lead * here, sums)
             if moves:

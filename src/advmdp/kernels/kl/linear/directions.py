@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...linear.block_solve import solve_blocks
-from ...model.graph import Floats, Graph
+from ...model.graph import Floats, Graph, layer_begin, layer_of
 from ...model.measure import Measure
 from ...runtime.targets import kernel, leaf
 from ...runtime.threads import MAY_SHARE, n_threads
@@ -14,10 +14,12 @@ from ...steps.interface import EVALUATIONS, PRODUCTS
 from ..active_set import guess_active_set
 from ..dual import Dual
 from .block_entries import assemble_together
-from .blocks import assemble_alone
+from .blocks import assemble_alone, line_of
 from .conjugate import conjugate_direction
+from .floored_blocks import soften_floors
 
 NEGLIGIBLE = 1e-200  # states with less flow are not asked for relative accuracy
+STIFF = 1e30  # curvature of a state that is to stay where it is
 
 
 @kernel
@@ -52,8 +54,42 @@ def newton_direction(
         solve_blocks(graph, vectors.gradient, blocks, vectors.direction, factored)
     else:
         solver.certificate.counts[PRODUCTS] += conjugate_direction(
-            graph, measure, solver.dual, vectors, nearly, 500
+            graph, measure, solver.dual, vectors, nearly, math.inf, 500, 0.0, None
         )
+
+
+@kernel
+def careful_direction(
+    graph: Graph, measure: Measure, solver: Any, wide: bool | None, largest: float, ridge: float
+) -> float:
+    """The Newton direction of the states with at most ``largest`` flow; returns its longest entry.
+
+    The other states stay.  ``ridge`` times the flow of every state is added to the Hessian, which
+    is exact where floors hold states up.
+
+    Next to a state with flow one the gradient of a state with flow 1e-20 is rounding, and no linear
+    system that holds both says anything about the second.  Among its like it is as good as any.
+    """
+    vectors = solver.vectors
+    dual = solver.dual
+    if wide is None:
+        blocks = solver.blocks
+        assemble_alone(graph, measure, dual, blocks)
+        soften_floors(graph, measure, dual, vectors, blocks)
+        for x in range(1, dual.beta.shape[0] - 1):
+            k = layer_of(graph, x)
+            flow = dual.flows.inflow[x] + dual.flows.outflow[x]
+            pivot = line_of(graph, x, k, blocks) + x - layer_begin(graph, k)
+            blocks.entries[pivot] += ridge * flow if flow <= largest else STIFF
+        solve_blocks(graph, vectors.gradient, blocks, vectors.direction, False)
+    else:
+        solver.certificate.counts[PRODUCTS] += conjugate_direction(
+            graph, measure, dual, vectors, 0.0, largest, 500, ridge, True
+        )
+    longest = 0.0
+    for x in range(vectors.direction.shape[0]):
+        longest = max(longest, abs(vectors.direction[x]))
+    return longest
 
 
 @leaf
