@@ -55,8 +55,8 @@ LEARNERS: dict[str, Make] = {
     "ucbvi-bf, preset, stationary": lambda layout, n: am.UCBVIBF(
         layout, n, stationary=True, **PRESET["ucbvi-bf"]
     ),
-    "ucrl2, scales 0.01, stationary": lambda layout, n: am.UCRL2(
-        layout, loss_scale=0.01, transition_scale=0.01, stationary=True
+    "ucrl2, preset, stationary": lambda layout, n: am.UCRL2(
+        layout, stationary=True, **PRESET["ucrl2"]
     ),
 }
 ON_THE_SMALL_LAKE: dict[str, Make] = {

@@ -1,14 +1,16 @@
-"""``python -m benchmarks.stochastic_presets``: bonuses for practice of UCBVI and Q-learning.
+"""``python -m benchmarks.stochastic_presets [LEARNER ...]``: bonuses and widths for practice.
 
-At theory's bonuses these learners still try everything after ten thousands of episodes.  One number
-multiplies the bonus; it is chosen on the training cases with stochastic losses (several seeds, the
-same objective as for the other presets) and judged on other shapes, seeds and a longer horizon.
+Of UCBVI, Q-learning and UCRL2; all of them, or those that are named.  At theory's bonuses these
+learners still try everything after ten thousands of episodes.  One number multiplies the bonus; it
+is chosen on the training cases with stochastic losses (several seeds, the same objective as for the
+other presets) and judged on other shapes, seeds and a longer horizon.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +26,7 @@ BONUSES = {  # the parameters that multiply a bonus
     "ucbvi-bf": ("bonus_scale",),
     "q-learning-h": ("c",),
     "q-learning-b": ("c1", "c2"),
+    "ucrl2": ("loss_scale", "transition_scale"),
 }
 SCALES = (0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 TRAINED, JUDGED_SEEDS = range(920, 924), range(5)
@@ -38,7 +41,9 @@ def regret(name: str, scale: float, case: Case, seed: int) -> float:
     """At the end of a run."""
     mdp, losses = case.world(seed)
     bonus = dict.fromkeys(BONUSES[name], scale)
-    learner = am.LEARNERS[name].make(mdp.layout, n_episodes=case.n_episodes, **bonus)
+    entry = am.LEARNERS[name]
+    horizon = {"n_episodes": case.n_episodes} if entry.has_horizon else {}
+    learner = entry.make(mdp.layout, **horizon, **bonus)
     run = am.play(mdp, losses, learner, case.n_episodes, seed=seed, checkpoints=[case.n_episodes])
     return float(run.regret[-1])
 
@@ -66,8 +71,8 @@ def theory(name: str, case: Case, seed: int) -> float:
 
 def main() -> None:
     """Choose, then judge."""
-    kept: dict[str, object] = {}
-    for name in BONUSES:
+    kept: dict[str, object] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in sys.argv[1:] or BONUSES:
         rated = {scale: objective(name, scale) for scale in SCALES}
         allowed = {s: r for s, r in rated.items() if r[1] <= 1.0} or rated
         chosen = min(allowed, key=lambda scale: allowed[scale][0])

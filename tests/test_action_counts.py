@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import advmdp as am
+from advmdp.kernels.model.visits import EPISODES
 from advmdp.layout_actions import spread_path
 from advmdp.learners.base import sees_all_losses
 from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.feedback import check_trajectory
 from tests.reference.contract import feedback_of, made
 
 COUNTS = [[2], [1, 3, 2], [3, 1]]
@@ -114,6 +116,22 @@ def test_an_update_draws_the_row_by_the_learners_own_law() -> None:
     assert share == pytest.approx([0.2, 0.5, 0.3], abs=0.01)
     kept = spread_path(LAYOUT, np.array([0, 6]), policy, np.array([0.9, 0.9]))
     assert kept.tolist() == [0, 6]  # actions that nothing stands for
+
+
+def test_late_feedback_is_spread_by_the_policy_that_was_played() -> None:
+    """Two episodes under way, finished in their order: the first record is the current policy."""
+    late, prompt = (am.UOBREPS(LAYOUT, 10, eta=0.5, gamma=0.1) for _ in range(2))
+    episode = am.Trajectory([0, 0, 1, 0], [1, 0, 0], [0.2, 1.0, 0.5])  # two rows have rows in place
+    late.update(episode, late.issue())
+    prompt.update(episode)
+    assert all(map(np.array_equal, late.policy(), prompt.policy()))
+    fixed, flat = late.issue().fixed, check_trajectory(LAYOUT, episode)
+    fixed.policy[3:6] = 0.25, 0.75, 0.0  # another law than that of now
+    seen = np.zeros(3)
+    for number in range(2000):  # an error of 0.06 is six standard deviations
+        late._state.visits.clock[EPISODES] = number
+        seen[late._spread(flat, fixed).path[1] - 3] += 1
+    assert seen / 2000 == pytest.approx([0.25, 0.75, 0.0], abs=0.06)
 
 
 def test_files_views_and_equality_know_the_counts(tmp_path: Path) -> None:

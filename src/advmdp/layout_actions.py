@@ -109,7 +109,7 @@ def spread_path(
         if row + 1 == end or layout.stands_for[row + 1] != row:
             continue
         upto = np.cumsum(np.maximum(policy[row:end], 0.0))
-        if upto[-1] > 0.0:
+        if len(upto) and upto[-1] > 0.0:
             place = int(np.searchsorted(upto, draws[k] * upto[-1], "right"))
             found[k] = min(row + place, end - 1)
     return found

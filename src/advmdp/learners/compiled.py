@@ -110,14 +110,16 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     def _spread(self, episode: FlatEpisode, played: Any) -> FlatEpisode:
         """The episode on rows of the kernels, where actions have several (``layout_actions``).
 
-        ``played`` has the policy of the episode.  The draws depend on the number of the episode
-        only, so that a learner that was saved goes on with the same bits.
+        ``played`` is the state that had the policy of the episode, or what was kept of it.  The
+        draws depend on the number of episodes only, so that a learner that was saved goes on with
+        the same bits.
         """
         if self.layout.stands_for is None:
             return episode
         number = getattr(self, "episodes", 0)
         draws = [uniform_pair(*IN_PLACE, LEARNER, number, k)[0] for k in range(len(episode.path))]
-        policy = interface.current_policy(played).array
+        kept = played is not self._state
+        policy = played.policy if kept else interface.current_policy(played).array
         path = spread_path(self.layout, episode.path, policy, np.array(draws))
         return episode._replace(path=path)
 

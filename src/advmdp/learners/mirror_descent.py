@@ -120,7 +120,8 @@ class MirrorDescent(
         if record is None:
             self._learn(self._spread(episode, self._state), losses)
         else:
-            self._learn_from_record(record, episode, losses)
+            fixed = instance(record, EpisodeRecord, "record").fixed
+            self._learn_from_record(record, self._spread(episode, fixed), losses)
 
     def issue(self) -> EpisodeRecord:
         """What is fixed when a policy is handed out: the policy, the set, the number.

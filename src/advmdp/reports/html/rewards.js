@@ -1,0 +1,35 @@
+// Rewards alone: the legend that all charts share, the charts, and one table.
+
+const report = JSON.parse(document.getElementById("data").textContent);
+const look = {...report.look, hidden: new Set()};
+const at = (id) => document.getElementById(id);
+
+function draw() {
+  at("charts").replaceChildren(...report.panels.map((panel) => chart(panel, look)));
+  const body = document.querySelector("tbody");
+  body.replaceChildren();
+  for (const row of report.sheet.rows) {
+    if (row.learners.some((learner) => look.hidden.has(learner))) continue;
+    const line = element("tr", {}, body);
+    for (const entry of row.entries)
+      element("td", entry.value === null ? {} : {class: "number"}, line, entry.text);
+  }
+}
+
+for (const learner of report.learners) {
+  const key = element("button", {type: "button", "aria-pressed": true}, at("legend"));
+  key.append(swatch(learner, look), learner);
+  key.addEventListener("click", () => {
+    if (!look.hidden.delete(learner)) look.hidden.add(learner);
+    key.setAttribute("aria-pressed", !look.hidden.has(learner));
+    draw();
+  });
+}
+const head = element("tr", {}, document.querySelector("thead"));
+report.sheet.columns.forEach((name, i) => {
+  const isNumber = report.sheet.rows.some((row) => row.entries[i].value !== null);
+  element("th", {scope: "col", class: isNumber ? "number" : ""}, head, name);
+});
+at("counts").textContent = report.counts;
+at("note").textContent = report.sheet.note;
+draw();
