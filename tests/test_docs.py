@@ -42,10 +42,10 @@ def test_commands_run(page, tmp_path, monkeypatch) -> None:  # type: ignore[no-u
 
 
 def test_other_blocks_are_tested_elsewhere() -> None:
-    """A block is Python (a doctest), commands (above), a file (above), or plain text."""
+    """A block is Python (a doctest), commands or a file (above), a formula, or plain text."""
     for page in PAGES:
         languages = set(re.findall(r"^```(\w+)$", page.read_text(), re.MULTILINE))
-        assert languages <= {"python", "sh", "toml", "py"}, page
+        assert languages <= {"python", "sh", "toml", "py", "math"}, page
         for block in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S):
             assert block.startswith(">>> "), f"{page}: {block[:60]}"
 
@@ -63,6 +63,14 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     learner = (tmp_path / "learners" / "uob-reps" / "index.html").read_text()
     assert "UOBREPS" in learner
     assert "eta_scale" in learner
+    assert 'class="gp"' in learner  # prompts, which the copy button leaves out
+    concepts = (tmp_path / "concepts" / "index.html").read_text()
+    assert concepts.count('<div class="formula"><div><svg role="img"') == 5
+    assert "```math" not in concepts
+    for page in tmp_path.rglob("*.html"):  # nothing is loaded from elsewhere
+        assert not re.search(r'(src|href)="(https?:)?//[^"]+\.(js|css|woff2?)"', page.read_text())
+    for example in (ROOT / "examples" / "pictures").glob("*.png"):
+        assert (tmp_path / "gallery" / "pictures" / example.name).is_file()
 
 
 def test_the_readme_says_what_every_learner_knows_and_sees() -> None:

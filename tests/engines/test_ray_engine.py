@@ -7,6 +7,12 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
+from advmdp.cli import main
+from advmdp.errors import InvalidInput, MissingExtra
+from advmdp.experiments.engines import ray_cluster
+from advmdp.experiments.engines.interface import EngineOptions
 from advmdp.store import Store
 from tests.experiments.sweeps import (
     command,
@@ -60,3 +66,37 @@ def _ray_tasks(driver: int) -> list[int]:
         return pid == driver
 
     return [pid for pid in playing if below_driver(pid)]
+
+
+def test_what_is_set_aside_for_a_run() -> None:
+    there = {"CPU": 4.0, "memory": 2e9}
+    assert ray_cluster._needed(EngineOptions(), there) == {"num_cpus": 1.0}
+    asked = EngineOptions(task_cores=2.0, task_memory=10**9)
+    assert ray_cluster._needed(asked, there) == {"num_cpus": 2.0, "memory": 10**9}
+    for field, options in (
+        ("task_cores", EngineOptions(task_cores=8.0)),
+        ("task_memory", EngineOptions(task_memory=3 * 10**9)),
+    ):
+        with pytest.raises(InvalidInput, match=f"{field}: .* for a run, but the cluster has"):
+            ray_cluster._needed(options, there)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--task-cores", "2"], "--task-cores: is for --engine ray, not for local"),
+        (["--engine", "ray", "--task-cores", "0"], "--task-cores: 0.0 is not a positive number"),
+        (["--engine", "ray", "--task-memory", "2XB"], "--task-memory: '2XB' is not an amount"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], said: str, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    store = str(tmp_path / "store")
+    assert main(["compare", "uniform", "--episodes", "5", "--store", store, *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_remote_address_needs_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_cluster, "_lacks", lambda module: module == "grpc")
+    with pytest.raises(MissingExtra, match=r"address: ray:// needs grpcio; install advmdp\[ray\]"):
+        ray_cluster._connect("ray://127.0.0.1:1", None)

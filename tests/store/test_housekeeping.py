@@ -13,7 +13,8 @@ import pytest
 
 import advmdp as am
 from advmdp.cli import main
-from advmdp.experiments.planning import plan_runs
+from advmdp.cli.terminal.listing import plan_lines
+from advmdp.experiments.planning import ELSEWHERE, HERE, MEASURED, plan_runs
 from advmdp.store import Store
 from advmdp.store.housekeeping import collect_garbage, merge_stores, remove_runs
 from tests.experiments.sweeps import one_run, play_here, runs_of, sweep_text
@@ -171,8 +172,26 @@ def test_a_plan_knows_what_is_done_and_how_long_the_rest_takes(store: Store) -> 
     for group in groups:
         assert group.seconds is not None
         assert group.seconds == pytest.approx(rate[group.learner] * group.n_episodes * group.left)
+        assert group.basis == HERE
     unknown = plan_runs([one_run(learner="uniform")], store)
-    assert unknown[0].seconds is None
+    assert (unknown[0].seconds, unknown[0].basis) == (None, None)
+
+
+def test_what_an_estimate_is_based_on(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = one_run(learner="uniform")
+    kinds = [runs_of(TEXT.replace("[60]", "[99]"))[0], new]
+    before = files_of(store.path)
+    groups = plan_runs(kinds, store, measure=True)
+    assert [group.basis for group in groups] == [HERE, MEASURED]
+    assert all(group.seconds is not None and group.seconds > 0.0 for group in groups)
+    monkeypatch.setattr("platform.node", lambda: "another machine")
+    assert [group.basis for group in plan_runs(kinds, store)] == [ELSEWHERE, None]
+    assert files_of(store.path) == before
+    lines = list(plan_lines(plan_runs(kinds, store), 1))
+    assert lines[-2].endswith("by other machines' runs")
+    assert lines[-1].startswith("1 runs without an estimate; --measure")
 
 
 def test_ls_tells_how_far_unfinished_runs_are(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import tomllib
@@ -22,8 +23,8 @@ MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
 # The options that set a field of an error, see ``advmdp.errors``.
 SAME_NAME = (
     *("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "rewards", "set"),
-    *("output", "store", "engine", "address", "status", "delay"),
-    *("baseline", "width", "height", "x_axis", "y_axis"),
+    *("output", "store", "engine", "address", "status", "delay", "baseline"),
+    *("width", "height", "x_axis", "y_axis", "task_cores", "task_memory"),
 )
 OPTION_OF_FIELD = {
     **{field: "--" + field.replace("_", "-") for field in SAME_NAME},
@@ -44,6 +45,14 @@ WorkersOption = Annotated[
 ]
 AddressOption = Annotated[
     str | None, typer.Option("--address", help="Of a Ray cluster; none: one is started here.")
+]
+TaskCoresOption = Annotated[
+    float | None,
+    typer.Option("--task-cores", help="Cores that Ray sets aside for a run; one by default."),
+]
+TaskMemoryOption = Annotated[
+    str | None,
+    typer.Option("--task-memory", help="Memory that Ray sets aside for a run, such as 500MB, 2GB."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results.")]
 JSONOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for machines.")]
@@ -66,6 +75,13 @@ DryRunOption = Annotated[
 BaselineOption = Annotated[
     str | None,
     typer.Option("--baseline", metavar="LEARNER", help="Compare all others with this one."),
+]
+
+MeasureOption = Annotated[
+    bool,
+    typer.Option(
+        "--measure", help="With --dry-run: play a moment of what the store has no rate of."
+    ),
 ]
 
 # Some runs of a store.
@@ -131,6 +147,24 @@ def horizons_of(text: str) -> tuple[int, ...]:
         raise InvalidInput(
             f"{text!r} is not a list such as 1000,10000", field="n_episodes"
         ) from None
+
+
+def bytes_of(text: str | None) -> int | None:
+    """A number of bytes.
+
+    >>> bytes_of("500MB"), bytes_of("1.5 GB"), bytes_of(None)
+    (500000000, 1500000000, None)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([kMGT]?)B?\s*", text)
+    try:
+        number = float(found[1]) * 1000 ** " kMGT".index(found[2] or " ") if found else 0.0
+    except ValueError:
+        number = 0.0
+    if not 1.0 <= number < 2**63:
+        raise InvalidInput(f"{text!r} is not an amount such as 500MB or 2GB", field="task_memory")
+    return int(number)
 
 
 def rewards_of(text: str | None) -> dict[str, Any] | None:

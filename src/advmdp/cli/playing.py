@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advmdp.cli import options as opt
+from advmdp.cli.engine_choice import MakeEngine, engine_maker, engine_options, with_tasks
 from advmdp.errors import InvalidInput, StorageFailure
 from advmdp.experiments.own.registry import search_here
 from advmdp.plain_text import plain_text
 
 if TYPE_CHECKING:
-    from advmdp.experiments.engines.interface import Engine, EngineOptions
     from advmdp.experiments.spec import RunSpec
     from advmdp.store import Store
 
@@ -69,7 +69,7 @@ def run(
         common: dict[str, Any] = {"seed": seed, "rewards": opt.rewards_of(rewards)}
         common["delay"] = opt.delay_of(delay, in_flight)
         one = RunSpec(**parts, n_episodes=episodes, **common)  # type: ignore[arg-type]
-    options = _engine_options(save_seconds=save_seconds, save_episodes=save_episodes)
+    options = engine_options(save_seconds=save_seconds, save_episodes=save_episodes)
     _play([one], store, lambda path: InlineEngine(path, options), quiet, as_json, spec)
 
 
@@ -90,10 +90,13 @@ def compare(
     engine: opt.EngineOption = opt.DEFAULT_ENGINE,
     workers: opt.WorkersOption = None,
     address: opt.AddressOption = None,
+    task_cores: opt.TaskCoresOption = None,
+    task_memory: opt.TaskMemoryOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,
     save_episodes: opt.SaveEpisodesOption = None,
     baseline: opt.BaselineOption = None,
     dry_run: opt.DryRunOption = False,
+    measure: opt.MeasureOption = False,
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
 ) -> None:
@@ -110,9 +113,10 @@ def compare(
     if baseline is not None and baseline not in labels:
         raise InvalidInput(f"{baseline!r} is none of {', '.join(labels)}", field="baseline")
     if dry_run:
-        _print_plan(sweep_spec.runs(), store, workers, as_json)
+        _print_plan(sweep_spec.runs(), store, workers, measure, as_json)
         return
-    make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
+    options = engine_options(workers, address, save_seconds, save_episodes)
+    make = engine_maker(engine, with_tasks(options, engine, task_cores, task_memory))
     _play(sweep_spec.runs(), store, make, quiet, as_json, baseline=baseline)
 
 
@@ -123,9 +127,12 @@ def sweep(
     engine: opt.EngineOption = opt.DEFAULT_ENGINE,
     workers: opt.WorkersOption = None,
     address: opt.AddressOption = None,
+    task_cores: opt.TaskCoresOption = None,
+    task_memory: opt.TaskMemoryOption = None,
     save_seconds: opt.SaveSecondsOption = 30.0,
     save_episodes: opt.SaveEpisodesOption = None,
     dry_run: opt.DryRunOption = False,
+    measure: opt.MeasureOption = False,
     quiet: opt.QuietOption = False,
     as_json: opt.JSONOption = False,
 ) -> None:
@@ -136,19 +143,22 @@ def sweep(
     with _errors_of(file):
         runs = SweepSpec.from_toml(text, allow_code=allow_code).runs()
         if dry_run:
-            _print_plan(runs, store, workers, as_json)
+            _print_plan(runs, store, workers, measure, as_json)
             return
-    make = engine_maker(engine, _engine_options(workers, address, save_seconds, save_episodes))
+    options = engine_options(workers, address, save_seconds, save_episodes)
+    make = engine_maker(engine, with_tasks(options, engine, task_cores, task_memory))
     _play(runs, store, make, quiet, as_json, file)
 
 
-def _print_plan(runs: list[RunSpec], store: Path, workers: int | None, as_json: bool) -> None:
+def _print_plan(
+    runs: list[RunSpec], store: Path, workers: int | None, measure: bool, as_json: bool
+) -> None:
     """What there is to play; nothing is created, and no engine is started."""
     from advmdp.cli.terminal.listing import plan_lines
     from advmdp.experiments.planning import plan_runs
     from advmdp.store import Store
 
-    groups = plan_runs(runs, Store(store) if store.exists() else None)
+    groups = plan_runs(runs, Store(store) if store.exists() else None, measure=measure)
     if as_json:
         for group in groups:
             typer.echo(json.dumps({"event": "planned", **group._asdict()}))
@@ -157,7 +167,6 @@ def _print_plan(runs: list[RunSpec], store: Path, workers: int | None, as_json: 
 
 
 MOST_TABLES = 8  # on a terminal; the report has them all
-MakeEngine = Callable[[Path], "Engine"]
 
 
 def _play(
@@ -228,26 +237,6 @@ def _print_tables(store: Store, runs: Sequence[RunSpec], baseline: str | None) -
     if len(cells) > MOST_TABLES:
         more = f"and {len(cells) - MOST_TABLES} more: advmdp report {store.path}"
         console.print(plain_text(more), markup=False)
-
-
-def engine_maker(name: str, options: EngineOptions) -> MakeEngine:
-    """The engine of this name for any store; raises here if this machine cannot run it."""
-    from advmdp.experiments.engines.registry import find_engine
-
-    engine = find_engine(name)
-    engine.require()
-    return lambda store: engine(store, options)
-
-
-def _engine_options(
-    workers: int | None = None,
-    address: str | None = None,
-    save_seconds: float = 30.0,
-    save_episodes: int | None = None,
-) -> EngineOptions:
-    from advmdp.experiments.engines.interface import CheckpointSchedule, EngineOptions
-
-    return EngineOptions(workers, address, CheckpointSchedule(save_seconds, save_episodes))
 
 
 def _reject_beside_a_file(context: typer.Context) -> None:

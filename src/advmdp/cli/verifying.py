@@ -96,7 +96,7 @@ def _measure(
 
 def _engines(name: str, workers: int | None) -> dict[str, Any]:
     """The engine of the lab; one that plays batches gets only the runs that fill one."""
-    from advmdp.cli.playing import engine_maker
+    from advmdp.cli.engine_choice import engine_maker
     from advmdp.experiments.engines.interface import EngineOptions
     from advmdp.experiments.engines.registry import find_engine
 

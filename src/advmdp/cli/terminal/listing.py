@@ -89,12 +89,14 @@ def plan_lines(groups: Sequence[PlannedGroup], workers: int) -> Iterator[str]:
     episodes = sum(g.left * g.n_episodes for g in groups)
     yield f"{left:,} of {runs:,} runs to play, {episodes:,} episodes"
     known = [g for g in groups if g.left and g.seconds is not None]
-    unknown = sum(g.left for g in groups if g.seconds is None)
+    unknown = sum(g.left for g in groups if g.left and g.seconds is None)
     if known:
         seconds = sum(g.seconds or 0.0 for g in known) / workers
-        rest = f"; {unknown:,} runs without one" if unknown else ""
         cores = f"{workers} core{'s' if workers > 1 else ''}"
-        yield f"about {duration(seconds)} on {cores}, by the rates of this store{rest}"
+        bases = " and ".join(dict.fromkeys(g.basis or "" for g in known))
+        yield f"about {duration(seconds)} on {cores}, by {bases}"
+    if unknown:
+        yield f"{unknown:,} runs without an estimate; --measure plays a moment of each kind"
 
 
 def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[RenderableType]:

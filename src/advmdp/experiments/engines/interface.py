@@ -35,6 +35,10 @@ class EngineOptions:
     address: str | None = None
     """Of a cluster; None: one is started on this machine."""
     schedule: CheckpointSchedule = CheckpointSchedule()
+    task_cores: float | None = None
+    """Cores that a cluster sets aside for a run; None: one."""
+    task_memory: int | None = None
+    """Bytes of memory that a cluster sets aside for a run; None: no matter how many."""
 
 
 DEFAULT_OPTIONS = EngineOptions()

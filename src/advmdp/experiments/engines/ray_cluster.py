@@ -13,6 +13,7 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from advmdp.store.checkpoints import Checkpoints
 from advmdp.store.log import attach_log, detach_log
 
 POLL_SECONDS = 0.2
+CLIENT = "ray://"  # of addresses of a cluster that this machine is no part of
 CLUSTER_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 RETRIES = 5  # of a task whose worker died; each resumes from the last checkpoint
 log = logging.getLogger(__name__)
@@ -54,16 +56,18 @@ class RayEngine(Engine):
         self._owns_cluster = not ray.is_initialized()
         if self._owns_cluster:
             _connect(options.address, options.workers)
-        self.capacity = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        needed = _needed(options, ray.cluster_resources())
+        n_at_once = ray.cluster_resources().get("CPU", 1.0) / needed["num_cpus"]
+        self.capacity = 2 * max(1, int(n_at_once))
         self._board = ray.remote(num_cpus=0)(_Board).remote()
         # Ray itself sets the number of threads of a task to its number of CPUs.
-        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_task)
+        self._task = ray.remote(max_retries=RETRIES, **needed)(_task)
         self._runs: dict[Any, RunSpec] = {}
 
     @classmethod
     def require(cls) -> None:
         """Reject the engine where Ray is not installed."""
-        if importlib.util.find_spec("ray") is None:
+        if _lacks("ray"):
             raise MissingExtra("ray is not installed; install advmdp[ray]", field="engine")
 
     def submit(self, spec: RunSpec) -> None:
@@ -100,6 +104,10 @@ class RayEngine(Engine):
             ray.shutdown()
         else:
             ray.kill(self._board)
+
+
+def _lacks(module: str) -> bool:
+    return importlib.util.find_spec(module) is None
 
 
 def _ray() -> Any:
@@ -175,8 +183,28 @@ def _task(
                 detach_log(handler)
 
 
+def _needed(options: EngineOptions, there: Mapping[str, float]) -> dict[str, Any]:
+    """What Ray sets aside for a task; refused if the cluster has less in all, for it would wait."""
+    cores = 1.0 if options.task_cores is None else options.task_cores
+    wanted = [
+        ("task_cores", "CPU", cores, "cores"),
+        ("task_memory", "memory", options.task_memory, "bytes"),
+    ]
+    for field, resource, amount, unit in wanted:
+        has = there.get(resource, 0.0)
+        if amount is not None and amount > has:
+            raise InvalidInput(
+                f"{amount:,g} {unit} for a run, but the cluster has {has:,.0f}; ask for less",
+                field=field,
+            )
+    memory = {} if options.task_memory is None else {"memory": options.task_memory}
+    return {"num_cpus": cores, **memory}
+
+
 def _connect(address: str | None, workers: int | None) -> None:
     ray = _ray()
+    if address is not None and address.startswith(CLIENT) and _lacks("grpc"):
+        raise MissingExtra("ray:// needs grpcio; install advmdp[ray]", field="address")
     try:
         ray.init(
             address=address,
