@@ -100,6 +100,8 @@ def draw(found: dict[str, Any]) -> None:
             axes.set(xscale="log", yscale="log", xlabel="states")
             axes.set_xticks(found["states"], [str(n) for n in found["states"]])
             axes.minorticks_off()
+        left.set_yticks([1, 10, 100], ["1", "10", "100"])
+        middle.set_yticks([500, 1000, 2000, 5000], ["500", "1,000", "2,000", "5,000"])
         left.set_title("microseconds an episode", loc="left")
         left.legend(frameon=False, fontsize=8)
         middle.set_title(f"regret after {N_EPISODES:,} episodes", loc="left")

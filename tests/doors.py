@@ -82,6 +82,7 @@ _KIND_OF_PARAMETER = {
     "gamma": ("maybe real", 0.1),
     "alpha": ("maybe real", 0.1),
     "log_barrier": ("maybe real", 0.1),
+    "dilation": ("maybe real", 0.1),
     "delta": ("real", 0.1),
 }
 

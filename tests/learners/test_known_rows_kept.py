@@ -13,6 +13,7 @@ from advmdp.kernels.sets.interface import learns_from_counts
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.fpop import FPOP
 from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.learners.policy_optimisation.bandit import BanditPolicyOptimisation
 from advmdp.learners.ucrl2 import UCRL2
 from advmdp.start_view import start_views
 from tests.batch.simulator import simulate
@@ -36,13 +37,15 @@ BANDIT: dict[str, float] = {"eta": 0.1, "gamma": 0.05}
 WITH_SETS = [
     name
     for name, entry in LEARNERS.items()
-    if issubclass(entry.make, MirrorDescent | FPOP | UCRL2) and not entry.knows_transition
+    if issubclass(entry.make, MirrorDescent | FPOP | UCRL2 | BanditPolicyOptimisation)
+    and not entry.knows_transition
 ]
 
 
 def test_every_learner_with_a_confidence_set_is_among_them() -> None:
     names = [name for name in COMPILED if not LEARNERS[name].knows_transition]
-    rows = [getattr(made(name, worlds()["dense"])._state, "rows", None) for name in names]
+    states = [made(name, worlds()["dense"])._state for name in names]
+    rows = [getattr(getattr(state, "belief", state), "rows", None) for state in states]
     learning = [r is not None and learns_from_counts(r) for r in rows]
     assert [name for name, learns in zip(names, learning, strict=True) if learns] == WITH_SETS
 

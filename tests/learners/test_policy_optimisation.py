@@ -320,6 +320,27 @@ def test_adopted_counts_give_the_set_and_the_estimate_of_the_earlier_learner() -
                 assert np.array_equal(mine[part], theirs[part])
 
 
+def test_rows_that_share_their_counts_have_one_set_and_one_estimate() -> None:
+    mdp = am.families.river_swim(4, 6, pooled=True)
+    layout, counter = mdp.layout, mdp.layout.counter_row
+    pooled = np.flatnonzero(counter != np.arange(layout.n_rows))
+    assert len(pooled) > 5
+    dilated, oppo = am.DilatedBonus(layout, 100, log_scale=0.01), am.OPPO(layout, 100)
+    for learner, part in ((dilated, "belief.rows.upper"), (oppo, "estimate.chance")):
+        follow(learner, mdp, 0, 60)
+        table, start = learner.state()[part], layout.row_start
+        for r in pooled:
+            first = counter[r]
+            mine, theirs = (table[start[i] : start[i + 1]] for i in (r, first))
+            assert np.array_equal(mine, theirs)
+        assert len(np.unique(table)) > 4
+    u, _ = dilated.occupancy_bounds()
+    assert (
+        greatest_difference(u, am.upper_occupancy(dilated.policy(), dilated.confidence_set()))
+        < 1e-12
+    )
+
+
 # ---------------------------------------------------------------------- refusals
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,19 +22,29 @@ from advmdp.kernels.accounting.evaluation_point import (
     WIDTH,
 )
 from advmdp.kernels.accounting.ledger import EXPECTED, REALISED
-from advmdp.learners.base import EstimatesLosses, HasEpochs, HasWidth, offers
+from advmdp.learners.base import EstimatesLosses, HasEpochs, HasEpochStarts, HasWidth, offers
 
 if TYPE_CHECKING:
     from advmdp.batch.wave import Wave
 
-# What a Run needs beside its curves, and where it lies in the block.
+# What a Run needs beside its curves, and how the name of its column ends.
 FINAL = {
     "total": "ledger.total",
     "counts": "ledger.counts",
     "worst": "ledger.worst",
-    "starts": "state.0.visits.starts",
+    "starts": "visits.starts",
 }
 Arrays = dict[str, NDArray[Any]]
+
+
+def final_columns(columns: Iterable[str]) -> dict[str, str]:
+    """The names of ``FINAL`` that are among the columns, and where."""
+    return {
+        name: column
+        for column in columns
+        for name, end in FINAL.items()
+        if column.endswith(f".{end}") or column == end
+    }
 
 
 class Records:
@@ -56,9 +66,7 @@ class Records:
 
     def finish(self, wave: Wave) -> None:
         """Keep the final arrays of a wave."""
-        for name, column in FINAL.items():
-            if column not in wave.columns:
-                continue
+        for name, column in final_columns(wave.columns).items():
             found = wave.column(column)
             if name not in self._final:
                 self._final[name] = np.zeros((len(self._runs), *found.shape[1:]), found.dtype)
@@ -71,7 +79,7 @@ class Records:
 
     def arrays_before(self, wave: int, columns: Mapping[str, Column]) -> Arrays:
         """``arrays`` when the wave that begins at this run is played, in shape and type."""
-        finished = {name: columns[place] for name, place in FINAL.items() if place in columns}
+        finished = {name: columns[place] for name, place in final_columns(columns).items()}
         final = {
             f"final.{name}": np.zeros((len(self._runs), *column.shape), column.dtype)
             for name, column in finished.items()
@@ -109,7 +117,9 @@ class Records:
             decomposition=Decomposition(*terms) if estimates else None,
             epoch=epoch if offers(learner, HasEpochs) else None,
             mean_width=curves[WIDTH].copy() if offers(learner, HasWidth) else None,
-            epoch_starts=final["starts"][: epoch[-1]].copy() if estimates else None,
+            epoch_starts=final["starts"][: epoch[-1]].copy()
+            if offers(learner, HasEpochStarts)
+            else None,
             solver=solver_statistics(ledger) if estimates else None,
             best=best_fixed_policy(run.mdp, final["total"]),
             seconds=seconds,
