@@ -1,4 +1,7 @@
-"""``python -m benchmarks.environments``: what learners earn in Gymnasium's tables, and how fast.
+"""``python -m benchmarks.environments [WORD ...]``: what learners earn in Gymnasium, and how fast.
+
+With words, only the rows that have one of them in the name of the environment or the learner are
+measured anew.  Speed is in episodes per second of processor time, the environment's included.
 
 Every learner plays in the environment itself (``am.gym.play``).  The best policy is that of the
 table, for the horizon given; nobody is told.  Presets are those of the package, which were chosen
@@ -8,6 +11,8 @@ on other worlds.
 from __future__ import annotations
 
 import json
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,7 +89,9 @@ def measure(name: str, learner: str, make: Make) -> dict[str, Any]:
     world, n_episodes = ENVIRONMENTS[name]
     env, game = world()
     am.gym.play(env, make(game.layout, n_episodes), game, 3)
+    begin = time.process_time()
     run = am.gym.play(env, make(game.layout, n_episodes), game, n_episodes, seed=1)
+    seconds = time.process_time() - begin
     half = n_episodes // 2
     return {
         "environment": name,
@@ -95,20 +102,24 @@ def measure(name: str, learner: str, make: Make) -> dict[str, Any]:
         "mean_reward": round(float(run.reward.mean()), 4),
         "last_half": round(float(run.reward[half:].mean()), 4),
         "best_policy": best_reward(game),
-        "episodes_per_second": round(n_episodes / run.seconds),
+        "episodes_per_second": round(n_episodes / seconds),
     }
 
 
 def main() -> None:
     """Measure, print, keep."""
-    rows = []
+    words = sys.argv[1:]
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": []}
+    rows = {(row["environment"], row["learner"]): row for row in kept["rows"]}
     for name in ENVIRONMENTS:
         more = ON_THE_SMALL_LAKE if "4x4" in name else {}
         for learner, make in (LEARNERS | more).items():
-            rows.append(measure(name, learner, make))
-            print(rows[-1], flush=True)
-    kept = {"machine": describe(), "load": load(), "sources": source_stamp(), "rows": rows}
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+            if words and not any(word in name or word in learner for word in words):
+                continue
+            rows[name, learner] = measure(name, learner, make)
+            print(rows[name, learner], flush=True)
+            about = {"machine": describe(), "load": load(), "sources": source_stamp()}
+            RESULTS.write_text(json.dumps({**about, "rows": [*rows.values()]}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

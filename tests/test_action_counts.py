@@ -12,7 +12,6 @@ import pytest
 import advmdp as am
 from advmdp.kernels.model.visits import EPISODES
 from advmdp.layout_actions import spread_path
-from advmdp.learners.base import sees_all_losses
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.feedback import check_trajectory
 from tests.reference.contract import feedback_of, made
@@ -107,13 +106,13 @@ def test_no_learner_gives_probability_to_actions_that_do_not_exist(name: str) ->
 
 
 def test_an_update_draws_the_row_by_the_learners_own_law() -> None:
-    """A hundred thousand draws: an error of 0.01 is six standard deviations."""
+    """Twenty thousand draws: an error of 0.025 is seven standard deviations."""
     policy = np.zeros(LAYOUT.n_rows)
     policy[3:6] = 0.2, 0.5, 0.3  # layer 1, state 0: one action, two rows in its place
-    draws = np.random.default_rng(1).random(100_000)
+    draws = np.random.default_rng(1).random(20_000)
     path = spread_path(LAYOUT, np.full(len(draws), 3), policy, draws)
     share = np.bincount(path - 3, minlength=3) / len(draws)
-    assert share == pytest.approx([0.2, 0.5, 0.3], abs=0.01)
+    assert share == pytest.approx([0.2, 0.5, 0.3], abs=0.025)
     kept = spread_path(LAYOUT, np.array([0, 6]), policy, np.array([0.9, 0.9]))
     assert kept.tolist() == [0, 6]  # actions that nothing stands for
 
@@ -158,4 +157,3 @@ def test_wrong_actions_and_policies_are_refused() -> None:
     for wrong in ([[2]], [[2], [1]], [[2], [0, 1]], [[2], [1.5, 2]], "22"):
         with pytest.raises(am.InvalidInput, match="n_actions"):
             am.Layout((1, 2, 1), wrong)
-    assert not sees_all_losses(learner)
