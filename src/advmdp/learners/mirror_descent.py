@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.accounting.ledger import ESTIMATED, PROJECTIONS, Ledger
 from advmdp.kernels.learners import interface
+from advmdp.kernels.learners.baseline import NO_BASELINE, Baseline, write_baseline
 from advmdp.kernels.learners.mirror_descent import (
     FULL,
     UPPER,
@@ -23,33 +23,23 @@ from advmdp.kernels.learners.mirror_descent import (
 )
 from advmdp.kernels.model.flow import expected_loss
 from advmdp.kernels.model.measure import Measure
-from advmdp.kernels.model.visits import EPISODES, EPOCH, MOVES
+from advmdp.kernels.model.visits import MOVES
 from advmdp.kernels.sets.confidence import adopt_counts
-from advmdp.kernels.sets.interface import learns_from_counts, mean_width
+from advmdp.kernels.sets.interface import learns_from_counts
 from advmdp.kernels.steps.interface import RESIDUAL, VALUE, certificate_of, solve_step
 from advmdp.layout import Floats, Layout, Table
-from advmdp.learners.base import (
-    Auditable,
-    CompiledLoop,
-    EstimatesLosses,
-    HasEpochs,
-    HasEpochStarts,
-    HasHorizon,
-    HasWidth,
-)
-from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.base import Auditable, CompiledLoop, EstimatesLosses, HasHorizon
+from advmdp.learners.baselines import no_baseline
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.initial_measure import is_balanced, uniform_measure
+from advmdp.learners.occupancy_learner import OccupancyLearner
 from advmdp.learners.tuning import checked_horizon, checked_layout
 from advmdp.steps.confidence import ConfidenceSet
-from advmdp.steps.occupancy import joined
 from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
 
 
-class MirrorDescent(
-    CompiledLearner, HasHorizon, HasEpochs, HasEpochStarts, HasWidth, EstimatesLosses, Auditable
-):
+class MirrorDescent(OccupancyLearner, HasHorizon, EstimatesLosses, Auditable):
     """An occupancy measure moved by regularised steps over a set of transitions.
 
     A learner of the family chooses its rates, its estimator and its set (see
@@ -73,6 +63,7 @@ class MirrorDescent(
         estimator: int,
         confidence: ConfidenceSet,
         least_visit: float = 0.0,
+        baseline: Baseline | None = None,
     ) -> None:
         layout = checked_layout(layout)
         self.n_episodes = n_episodes = checked_horizon(n_episodes)
@@ -85,6 +76,7 @@ class MirrorDescent(
             visits=no_visits(layout, n_episodes),
             reach=new_reach(layout),
             visited=VisitedPairs(*(np.zeros(layout.n_layers) for _ in VisitedPairs._fields)),
+            baseline=no_baseline() if baseline is None else baseline,
         )
         super().__init__(layout, state)
         if not is_balanced(layout, confidence):
@@ -159,62 +151,21 @@ class MirrorDescent(
         """The estimated losses of the visited pairs of the last update."""
         return self._state.visited.estimate.copy()
 
+    def baseline_table(self) -> Table:
+        """b_t of the coming episode, a pair table: the estimates of pairs off its path."""
+        state, baseline = self._state, self._state.baseline
+        if baseline.kind == NO_BASELINE:
+            return self.layout.pairs(np.zeros(self.layout.n_rows))
+        with self._one_thread:
+            write_baseline(self._graph, baseline, state.step.measure.policy, state.rows)
+            return self.layout.pairs(baseline.estimate.copy())
+
     @property
     def divides_by_upper_bound(self) -> bool:
         """Whether the estimator divides by u_t, the upper occupancy bound of its own set."""
         return self._state.settings.estimator == UPPER
 
-    @property
-    def epoch(self) -> int:
-        """The epoch of the coming episode: 1, 2, ..."""
-        return int(self._state.visits.clock[EPOCH])
-
-    @property
-    def episodes(self) -> int:
-        """Episodes learnt from so far."""
-        return int(self._state.visits.clock[EPISODES])
-
-    @property
-    def epoch_starts(self) -> NDArray[np.int64]:
-        """For every epoch, the number of episodes before it."""
-        return self._state.visits.starts[: self.epoch].copy()
-
-    @property
-    def visits(self) -> Table:
-        """N(x, a), a pair table; of all rows that share, where some do."""
-        visits = self._state.visits
-        return self.layout.pairs(visits.pairs[visits.counter].astype(np.float64))
-
-    @property
-    def transitions_seen(self) -> Table:
-        """M(x' | x, a), a triple table; of all rows that share, where some do."""
-        visits, size = self._state.visits, self.layout.row_sizes()
-        shift = np.repeat(visits.cell - self.layout.row_start[:-1], size)
-        seen = visits.triples[np.arange(self.layout.n_entries) + shift]
-        return self.layout.triples(seen.astype(np.float64))
-
-    @property
-    def mean_width(self) -> float:
-        """How much is left open: 1 while anything is possible, 0 when all is known.
-
-        Boxes: the mean over triples of upper - lower.  Balls: the mean radius, as a share of 2.
-        """
-        return float(mean_width(self._state.rows))
-
-    def occupancy(self) -> Table:
-        """q_t of the coming episode, a triple table."""
-        return joined(self.layout, self._graph, self._state.step.measure)
-
-    def confidence_set(self) -> ConfidenceSet:
-        """A copy of the set of the coming episode."""
-        return ConfidenceSet.of_rows(self.layout, self._state.rows)
-
     # ------------------------------------------------------------------ inside the package
-
-    @property
-    def kernel_state(self) -> MirrorState:
-        """The state as the kernels hold it: live arrays, for the accounting."""
-        return self._state
 
     @property
     def moved(self) -> bool:
@@ -236,6 +187,9 @@ class MirrorDescent(
         if self._state.settings.estimator == FULL:
             total += ledger.losses
             ledger.sums[ESTIMATED] += iterate
+        elif self._state.baseline.kind != NO_BASELINE:
+            total += self._state.baseline.estimate
+            ledger.sums[ESTIMATED] += self._state.baseline.inner[0]
         else:
             inner = float(ledger.sums[ESTIMATED])
             path, estimates = ledger.path.tolist(), visited.estimate.tolist()

@@ -11,6 +11,8 @@ the observed losses:
     PRINTED  l / (u + gamma)    the same, u by the supplement's Comp-Prob-UB as it is printed
     OWN      l / (q^ + gamma)   O-REPS with bandit feedback, Bandit UC-O-REPS; q^(x) >= a floor
     FULL     l                  full information: O-REPS, UC-O-REPS
+
+With a baseline (``baseline``) the estimates are not zero off the path.
 """
 
 from __future__ import annotations
@@ -47,6 +49,13 @@ from ..steps.interface import (
     solve_step,
 )
 from . import interface
+from .baseline import (
+    NO_BASELINE,
+    Baseline,
+    estimate_everywhere,
+    forget_losses,
+    remember_losses,
+)
 
 UPPER, PRINTED, OWN, FULL = 0, 1, 2, 3
 
@@ -79,6 +88,7 @@ class MirrorState(NamedTuple):
     visits: Visits
     reach: Reach
     visited: VisitedPairs
+    baseline: Baseline
 
 
 class IssuedEpisode(NamedTuple):
@@ -147,6 +157,11 @@ def begin_issued_update(
     """Everything before the step; False when the iterate does not move."""
     settings = state.settings
     estimate_losses(graph, state, issued, states, path, path_losses)
+    if state.baseline.kind != NO_BASELINE:
+        estimate_everywhere(
+            graph, state.baseline, issued, state.visited, path, settings.gamma, settings.eta
+        )
+        remember_losses(state.baseline, path, path_losses)
     observe_episode(graph, state.step, issued.policy, issued.rows, state.reach)
     opens = False
     if learns_from_counts(state.rows):
@@ -161,6 +176,10 @@ def begin_issued_update(
         for r in range(all_losses.shape[0]):
             lost = lost or all_losses[r] > 0.0
         add_losses(graph, state.step, all_losses, settings.eta)
+    elif state.baseline.kind != NO_BASELINE:
+        for r in range(state.baseline.estimate.shape[0]):
+            lost = lost or state.baseline.estimate[r] != 0.0
+        add_losses(graph, state.step, state.baseline.estimate, settings.eta)
     else:
         for k in range(path.shape[0]):
             lost = lost or state.visited.estimate[k] > 0.0
@@ -204,6 +223,9 @@ def settle_update(graph: Graph, state: MirrorState) -> None:
 def undo_update(graph: Graph, state: MirrorState, states: Counts, path: Counts) -> None:
     if state.settings.estimator == FULL:
         remove_losses(graph, state.step)
+    elif state.baseline.kind != NO_BASELINE:
+        forget_losses(state.baseline, path)
+        remove_losses(graph, state.step)
     else:
         remove_path_losses(graph, state.step, path)
     if learns_from_counts(state.rows):
@@ -233,6 +255,10 @@ def add_estimates_of_last(
         for r in range(total.shape[0]):
             total[r] += losses[r]
         return inner + iterate
+    if state.baseline.kind != NO_BASELINE:
+        for r in range(total.shape[0]):
+            total[r] += state.baseline.estimate[r]
+        return inner + state.baseline.inner[0]  # type: ignore[no-any-return]
     for k in range(path.shape[0]):
         total[path[k]] += state.visited.estimate[k]
         inner += state.visited.occupancy[k] * state.visited.estimate[k]
