@@ -32,6 +32,7 @@ from benchmarks.preset_cases import JUDGED, LONG, SIZES, TRAINING, Case
 
 RESULTS = Path(__file__).parent / "presets.json"
 UOB, KNOWN = "uob-reps", "o-reps-bandit"
+BASELINE = "uob-reps-baseline"  # searched and judged by ``benchmarks.baselines``
 Preset = dict[str, float]
 Scores = dict[str, dict[str, list[float]]]  # case -> regret and loss, one entry for each seed
 Engine = Callable[[list[BatchRun], int], list[am.Run | None]]
@@ -43,6 +44,11 @@ GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
         "eta_scale": (2, 4, 8, 16),
         "gamma_scale": (0.3, 0.1, 0.03, 0.01),
         "log_scale": (0.1, 0.01, 0.001),
+    },
+    BASELINE: {
+        "eta_scale": (2, 4, 8),
+        "gamma_scale": (0.1, 0.03, 0.01),
+        "log_scale": (0.01, 0.002),
     },
 }
 WORKERS = os.cpu_count() or 1

@@ -22,7 +22,7 @@ from tests.reference.contract import made
 NARROW = am.families.random_mdp((1, 3, 2, 1), 2, seed=0)
 WIDE = am.families.random_mdp((1, 14, 3, 1), 2, seed=0)
 BY_SET = ("uob-reps", "uob-reps-l1", "o-reps")  # a box, a ball, a known transition
-NARROW_ONLY = ("uob-ftrl", "uob-log-barrier")  # the first for all of its family
+NARROW_ONLY = ("uob-ftrl", "uob-log-barrier", "ada-uc-o-reps")  # for all of their families
 OTHERS = (
     *("fpop", "ucrl2", "ucbvi-bf", "q-learning-b", "mdp-e", "ngs-2010", "fpl", "exp3-ix"),
     *("dilated-bonus", "pomd", "oppo", "uniform"),  # apo-mvp is the program of oppo

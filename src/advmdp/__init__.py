@@ -26,6 +26,7 @@ from advmdp.experiments.own.registry import register
 from advmdp.layout import Layout
 from advmdp.learners import planners
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
+from advmdp.learners.adaptive.ada_o_reps import AdaOREPS, AdaUCOREPS
 from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.bandit_uc_o_reps import (
     BanditUCOREPS,
@@ -43,6 +44,7 @@ from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
 from advmdp.learners.loading import load
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
+from advmdp.learners.mixtures.corral import Corral
 from advmdp.learners.mixtures.mixture import Mixture
 from advmdp.learners.ngs2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
@@ -58,7 +60,7 @@ from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
 from advmdp.learners.uob_log_barrier import UOBLogBarrier
-from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
+from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSBaseline, UOBREPSL1Printed
 from advmdp.play import Progress, play
 from advmdp.reports.open_store import open_store
 from advmdp.service import Service, Ticket, open_service
@@ -97,11 +99,14 @@ __all__ = [
     "UOBREPSL1",
     "AdaFTRL",
     "AdaMixture",
+    "AdaOREPS",
+    "AdaUCOREPS",
     "AdvMDPError",
     "AnyTransition",
     "BanditUCOREPS",
     "BoxSet",
     "Comparator",
+    "Corral",
     "DamagedFile",
     "DelayedUOBFTRL",
     "DelayedUOBREPS",
@@ -151,6 +156,7 @@ __all__ = [
     "TsallisFTRL",
     "UCOREPSBox",
     "UOBLogBarrier",
+    "UOBREPSBaseline",
     "UOBREPSL1Printed",
     "UncertifiedStep",
     "Uniform",

@@ -17,6 +17,7 @@ MDP = am.families.random_mdp((1, 3, 3, 1), n_actions=3, seed=40)
 MEAN = np.random.default_rng(41).random(MDP.layout.n_rows)
 FACTOR = {  # theory's regret over the preset's, with a margin of 14 to 20% over six pairs of seeds
     "uob-reps": {"coins": 2.2, "majority": 1.6},
+    "uob-reps-baseline": {"coins": 1.7, "majority": 1.25},
     "o-reps-bandit": {"coins": 1.5, "majority": 1.25},
     # made for losses with fixed means; half the smallest ratio over six pairs of seeds, or less
     "ucbvi-ch": {"coins": 20.0},

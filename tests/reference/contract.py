@@ -30,10 +30,10 @@ def knowing(mdp: am.LayeredMDP, share: float, seed: int = 0) -> am.LayeredMDP:
     return mdp.with_known_rows(np.random.default_rng(seed).random(mdp.layout.n_rows) < share)
 
 
-def made(name: str, mdp: am.LayeredMDP, n_episodes: int = N_EPISODES) -> Any:
+def made(name: str, mdp: am.LayeredMDP, n_episodes: int = N_EPISODES, **given: Any) -> Any:
     """A learner as the catalogue makes it."""
     entry = LEARNERS[name]
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = dict(given)
     if entry.knows_transition:
         arguments["transitions"] = mdp.transitions
     if entry.has_horizon:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -82,7 +82,7 @@ def _demo(
     layer_sizes: tuple[int, ...],
     actions: int,
     seed: int,
-    tuning: dict[str, float],
+    tuning: dict[str, Any],
     output: Path,
     quiet: bool,
 ) -> None:

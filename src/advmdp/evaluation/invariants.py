@@ -56,6 +56,7 @@ class InvariantChecker:
         self._policy = np.concatenate([p.ravel() for p in learner.policy()])
         bounds = upper_occupancy(learner.policy(), learner.confidence_set())
         self._bounds = np.concatenate([u.ravel() for u in bounds])
+        self._baseline = np.concatenate([b.ravel() for b in learner.baseline_table()])
         self._visits = learner.visits
         self._epoch = learner.epoch
         self._require(
@@ -70,7 +71,8 @@ class InvariantChecker:
         learner = self.learner
         bound, estimate = learner.upper_occupancy_of_last, learner.estimate_of_last
         self._require(np.allclose(bound, self._bounds[rows], atol=1e-12), "u_t was not of set i_t")
-        expected = np.asarray(losses) / (self._bounds[rows] + learner.gamma)
+        off_path = self._baseline[rows]
+        expected = off_path + (np.asarray(losses) - off_path) / (self._bounds[rows] + learner.gamma)
         self._require(np.allclose(estimate, expected, rtol=1e-9), "l^_t is not l_t / (u_t + gamma)")
         start = np.concatenate([n.ravel() for n in self._visits])
         now = np.concatenate([n.ravel() for n in learner.visits])

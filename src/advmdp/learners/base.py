@@ -131,7 +131,10 @@ class EstimatesLosses(Protocol):
 
 @runtime_checkable
 class Auditable(Protocol):
-    """Shows everything that ``play(check=True)`` verifies; its estimator divides by u + gamma."""
+    """Shows everything that ``play(check=True)`` verifies; its estimator divides by u + gamma.
+
+    What it divides is the loss less the baseline, which is zero unless it was asked for.
+    """
 
     layout: Layout
     gamma: float
@@ -148,6 +151,7 @@ class Auditable(Protocol):
     def upper_occupancy_of_last(self) -> Floats: ...
     @property
     def estimate_of_last(self) -> Floats: ...
+    def baseline_table(self) -> Table: ...
     def policy(self) -> Table: ...
     def occupancy(self) -> Table: ...
     def confidence_set(self) -> Any: ...

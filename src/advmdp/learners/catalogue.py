@@ -8,6 +8,7 @@ from typing import Any
 
 from advmdp.errors import InvalidInput
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
+from advmdp.learners.adaptive.ada_o_reps import AdaOREPS, AdaUCOREPS
 from advmdp.learners.bandit_uc_o_reps import (
     BanditUCOREPS,
     FlooredBanditUCOREPS,
@@ -37,7 +38,7 @@ from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
 from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
 from advmdp.learners.uob_log_barrier import UOBLogBarrier
-from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSL1Printed
+from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSBaseline, UOBREPSL1Printed
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Catalogue(dict[str, Maker]):
 
 BUILT_IN: dict[str, Maker] = {
     "uob-reps": Maker(UOBREPS, "unknown P, bandit, adversarial"),
+    "uob-reps-baseline": Maker(UOBREPSBaseline, "unknown P, bandit, no guarantee"),
     "uob-reps-l1": Maker(UOBREPSL1, "unknown P, bandit, adversarial"),
     "uob-reps-l1-printed": Maker(UOBREPSL1Printed, "unknown P, bandit, adversarial"),
     "o-reps": Maker(OREPS, "known P, full information, adversarial", knows_transition=True),
@@ -106,6 +108,12 @@ BUILT_IN: dict[str, Maker] = {
     ),
     "ada-ftrl-estimated": Maker(
         EstimatedAdaFTRL, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "ada-o-reps": Maker(
+        AdaOREPS, "known P, full information, adversarial", knows_transition=True, has_horizon=False
+    ),
+    "ada-uc-o-reps": Maker(
+        AdaUCOREPS, "unknown P, full information, adversarial", has_horizon=False
     ),
     "ada-mixture": Maker(
         AdaMixture,

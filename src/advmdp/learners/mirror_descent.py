@@ -12,6 +12,7 @@ from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.accounting.ledger import ESTIMATED, PROJECTIONS, Ledger
 from advmdp.kernels.learners import interface
+from advmdp.kernels.learners.baseline import NO_BASELINE, Baseline, write_baseline
 from advmdp.kernels.learners.mirror_descent import (
     FULL,
     UPPER,
@@ -23,42 +24,29 @@ from advmdp.kernels.learners.mirror_descent import (
 )
 from advmdp.kernels.model.flow import expected_loss
 from advmdp.kernels.model.measure import Measure
-from advmdp.kernels.model.visits import EPISODES, EPOCH, MOVES
+from advmdp.kernels.model.visits import MOVES
 from advmdp.kernels.sets.confidence import adopt_counts
-from advmdp.kernels.sets.interface import learns_from_counts, mean_width
+from advmdp.kernels.sets.interface import learns_from_counts
 from advmdp.kernels.steps.interface import RESIDUAL, VALUE, certificate_of
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import (
     Auditable,
     CompiledLoop,
     EstimatesLosses,
-    HasEpochs,
-    HasEpochStarts,
     HasHorizon,
-    HasWidth,
     IssuesRecords,
 )
-from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.baselines import no_baseline
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.initial_measure import is_balanced, uniform_measure
-from advmdp.learners.pair_knowledge import PairKnowledge, empirical_chance
+from advmdp.learners.occupancy_learner import OccupancyLearner
 from advmdp.learners.tuning import checked_horizon, checked_layout
 from advmdp.steps.confidence import ConfidenceSet
-from advmdp.steps.occupancy import joined, transition_of
 from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
 
 
-class MirrorDescent(
-    CompiledLearner,
-    HasHorizon,
-    HasEpochs,
-    HasEpochStarts,
-    HasWidth,
-    EstimatesLosses,
-    IssuesRecords,
-    Auditable,
-):
+class MirrorDescent(OccupancyLearner, HasHorizon, EstimatesLosses, IssuesRecords, Auditable):
     """An occupancy measure moved by regularised steps over a set of transitions.
 
     A learner of the family chooses its rates, its estimator and its set (see
@@ -66,7 +54,7 @@ class MirrorDescent(
     paper's is chosen by overriding ``_new_step``.
     """
 
-    feedback: ClassVar[Literal["bandit", "full"]] = "bandit"
+    feedback: ClassVar[Literal["bandit", "full", "aggregate"]] = "bandit"
     _state: MirrorState
     _update_together: Callable[[Any, FlatEpisode, tuple[Floats, Floats]], None] | None = None
     """Set by ``PerStart``, whose learners share their counts: it does the update for all."""
@@ -82,6 +70,7 @@ class MirrorDescent(
         estimator: int,
         confidence: ConfidenceSet,
         least_visit: float = 0.0,
+        baseline: Baseline | None = None,
     ) -> None:
         layout = checked_layout(layout)
         self.n_episodes = n_episodes = checked_horizon(n_episodes)
@@ -94,6 +83,7 @@ class MirrorDescent(
             visits=no_visits(layout, n_episodes),
             reach=new_reach(layout),
             visited=VisitedPairs(*(np.zeros(layout.n_layers) for _ in VisitedPairs._fields)),
+            baseline=no_baseline() if baseline is None else baseline,
         )
         super().__init__(layout, state)
         if not is_balanced(layout, confidence):
@@ -118,10 +108,9 @@ class MirrorDescent(
                 "make a learner with a larger n_episodes"
             )
         if record is None:
-            self._learn(self._spread(episode, self._state), losses)
+            self._learn(self._spread(episode), losses)
         else:
-            fixed = instance(record, EpisodeRecord, "record").fixed
-            self._learn_from_record(record, self._spread(episode, fixed), losses)
+            self._learn_from_record(record, episode, losses)
 
     def issue(self) -> EpisodeRecord:
         """What is fixed when a policy is handed out: the policy, the set, the number.
@@ -144,6 +133,7 @@ class MirrorDescent(
     ) -> None:
         """The same with the bounds of the episode's own time."""
         self._check_record(record)
+        episode = self._spread(episode, record.fixed.policy)
         path = (episode.states, episode.path)
         with self._one_thread:
             if begin_issued_update(
@@ -172,76 +162,21 @@ class MirrorDescent(
         """The estimated losses of the visited pairs of the last update."""
         return self._state.visited.estimate.copy()
 
+    def baseline_table(self) -> Table:
+        """b_t of the coming episode, a pair table: the estimates of pairs off its path."""
+        state, baseline = self._state, self._state.baseline
+        if baseline.kind == NO_BASELINE:
+            return self.layout.pairs(np.zeros(self.layout.n_rows))
+        with self._one_thread:
+            write_baseline(self._graph, baseline, state.step.measure.policy, state.rows)
+            return self.layout.pairs(baseline.estimate.copy())
+
     @property
     def divides_by_upper_bound(self) -> bool:
         """Whether the estimator divides by u_t, the upper occupancy bound of its own set."""
         return self._state.settings.estimator == UPPER
 
-    @property
-    def epoch(self) -> int:
-        """The epoch of the coming episode: 1, 2, ..."""
-        return int(self._state.visits.clock[EPOCH])
-
-    @property
-    def episodes(self) -> int:
-        """Episodes learnt from so far."""
-        return int(self._state.visits.clock[EPISODES])
-
-    @property
-    def epoch_starts(self) -> NDArray[np.int64]:
-        """For every epoch, the number of episodes before it."""
-        return self._state.visits.starts[: self.epoch].copy()
-
-    @property
-    def visits(self) -> Table:
-        """N(x, a), a pair table; of all rows that share, where some do."""
-        visits = self._state.visits
-        return self.layout.pairs(visits.pairs[visits.counter].astype(np.float64))
-
-    @property
-    def transitions_seen(self) -> Table:
-        """M(x' | x, a), a triple table; of all rows that share, where some do."""
-        visits, size = self._state.visits, self.layout.row_sizes()
-        shift = np.repeat(visits.cell - self.layout.row_start[:-1], size)
-        seen = visits.triples[np.arange(self.layout.n_entries) + shift]
-        return self.layout.triples(seen.astype(np.float64))
-
-    @property
-    def mean_width(self) -> float:
-        """How much is left open: 1 while anything is possible, 0 when all is known.
-
-        Boxes: the mean over triples of upper - lower.  Balls: the mean radius, as a share of 2.
-        """
-        return float(mean_width(self._state.rows))
-
-    def occupancy(self) -> Table:
-        """q_t of the coming episode, a triple table."""
-        return joined(self.layout, self._graph, self._state.step.measure)
-
-    def confidence_set(self) -> ConfidenceSet:
-        """A copy of the set of the coming episode."""
-        return ConfidenceSet.of_rows(self.layout, self._state.rows)
-
-    def pair_knowledge(self) -> PairKnowledge:
-        """What it holds of every pair."""
-        layout, confidence = self.layout, self.confidence_set()
-        triples = layout.flat_triples(self.occupancy())
-        occupancy = np.add.reduceat(triples, layout.row_start[:-1])
-        own = layout.flat_triples(transition_of(self.occupancy(), layout))
-        visits = layout.flat_pairs(self.visits)
-        if learns_from_counts(self._state.rows):
-            seen = layout.flat_triples(self.transitions_seen)
-            chance = empirical_chance(layout, visits, seen, otherwise=own)
-        else:
-            chance = own  # that of its only transition
-        return PairKnowledge(occupancy, visits, chance=chance, confidence=confidence)
-
     # ------------------------------------------------------------------ inside the package
-
-    @property
-    def kernel_state(self) -> MirrorState:
-        """The state as the kernels hold it: live arrays, for the accounting."""
-        return self._state
 
     @property
     def moved(self) -> bool:
@@ -262,6 +197,9 @@ class MirrorDescent(
         if self._state.settings.estimator == FULL:
             ledger.estimated[:] += ledger.losses
             ledger.sums[ESTIMATED] += iterate
+        elif self._state.baseline.kind != NO_BASELINE:
+            ledger.estimated[:] += self._state.baseline.estimate
+            ledger.sums[ESTIMATED] += self._state.baseline.inner[0]
         else:
             self._account_for_path(ledger, ledger.path)
         self._account_for_step(ledger)

@@ -12,7 +12,7 @@ relative to that under theory parameters.  A candidate was out if a single train
 than under theory parameters or, for UOB-REPS, if the loss on switching tables was more than 2%
 above that of O-REPS with a known transition.  Other shapes, seeds and a longer horizon judged the
 outcome, without further tuning; ``python -m benchmarks.presets search`` and
-``judge`` repeat the two parts.
+``judge`` repeat the two parts, and those of ``benchmarks.baselines`` do so with a baseline.
 
 The bonuses of UCBVI and of Q-learning and the widths of UCRL2 were chosen in the same way on the
 training cases with stochastic losses (``python -m benchmarks.stochastic_presets``).  With theory's
@@ -35,6 +35,7 @@ from __future__ import annotations
 
 PRACTICAL: dict[str, dict[str, float]] = {
     "uob-reps": {"eta_scale": 2.0, "gamma_scale": 0.01, "log_scale": 0.002},
+    "uob-reps-baseline": {"eta_scale": 2.8, "gamma_scale": 0.01, "log_scale": 0.01},
     "o-reps-bandit": {"eta_scale": 2.8, "gamma_scale": 0.0},
     "ucbvi-ch": {"bonus_scale": 0.002},
     "ucbvi-bf": {"bonus_scale": 0.01},

@@ -4,7 +4,7 @@ A file may have the right names, shapes and checksums and still hold values that
 and compiled code indexes arrays with some of them.  Every record of the kernels therefore has a
 function in ``state_invariants`` that checks its lasting arrays against the layout and against each
 other; a record without one (a step or set of one's own) is left to its author, except for the
-records inside it.
+records inside it.  Work space is in no file, and is not looked at.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
+from advmdp.kernels.runtime.storage import Storage, storage_of
 from advmdp.layout import Layout
 
 TOLERANCE = 1e-6  # of sums of probabilities; rounding stays far below
@@ -71,8 +72,10 @@ def _check_record(record: Any, saved: Mapping[str, NDArray[Any]], scope: Scope) 
     if check is not None:
         with np.errstate(all="ignore"):
             check(_with_saved(record, saved, scope.place), scope)
+    kind: type = type(record)
+    declared = storage_of(kind)
     for name, part in zip(record._fields, record, strict=True):
-        if hasattr(part, "_fields"):
+        if hasattr(part, "_fields") and declared[name] in (None, Storage.LASTING):
             _check_record(part, saved, scope._replace(place=f"{scope.place}{name}.", fresh=part))
 
 

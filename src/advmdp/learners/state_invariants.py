@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.kernels.learners.baseline import Baseline
 from advmdp.kernels.learners.fpop import FPLState, FPOPState
 from advmdp.kernels.learners.hedge import Exp3IXState, MDPEState, NGSState
 from advmdp.kernels.learners.mirror_descent import VisitedPairs
@@ -204,7 +205,17 @@ def check_balls(rows: BallRows, scope: Scope) -> None:
 @checks(VisitedPairs)
 def check_visited(visited: VisitedPairs, scope: Scope) -> None:
     """What the last update found out."""
-    require_finite(scope, visited, "bound", "estimate", "occupancy", least=0.0)
+    require_finite(scope, visited, "bound", "occupancy", least=0.0)
+    require_finite(scope, visited, "estimate")  # below zero with a baseline
+
+
+@checks(Baseline)
+def check_baseline(baseline: Baseline, scope: Scope) -> None:
+    """Means of losses in [0, 1], over as many visits as they remember."""
+    near = (baseline.mean >= -TOLERANCE) & (baseline.mean <= 1.0 + TOLERANCE)
+    scope.require(near.all(), "mean", "is not a mean of losses in [0, 1]")
+    counted = (baseline.seen >= 0) & (baseline.seen <= baseline.memory)
+    scope.require(counted.all(), "seen", f"has visits outside 0..{baseline.memory}")
 
 
 @checks(FixedPolicy)

@@ -193,7 +193,7 @@ def _compare(
     return found
 
 
-def _certificates(n_episodes: int, rng: np.random.Generator, **settings: float) -> dict[str, float]:
+def _certificates(n_episodes: int, rng: np.random.Generator, **settings: Any) -> dict[str, float]:
     mdp, losses, seed = switching_instance((1, 4, 4, 1), 2, rng, period=500)
     learner = UOBREPS(mdp.layout, n_episodes, **settings)
     solver = play(mdp, losses, learner, n_episodes, seed).solver

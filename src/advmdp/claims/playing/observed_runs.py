@@ -111,7 +111,8 @@ class _ObservedLearner:
 
     @property
     def kernel_state(self) -> MirrorState:
-        return self.learner.kernel_state
+        state: MirrorState = self.learner.kernel_state
+        return state
 
     @property
     def moved(self) -> bool:

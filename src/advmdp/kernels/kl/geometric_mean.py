@@ -13,11 +13,11 @@ from typing import Any
 from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_begin, row_size
 from ..model.log_storage import logarithm
 from ..model.measure import Measure
+from ..model.measure import copy_measure as copy_measure
 from ..model.row_status import is_known
 from ..runtime.targets import kernel, leaf
 from .log_weights import normalise_row, share_layer, share_state
 from .merged_rows import note_all_rows
-from .step import KLStep
 
 
 @leaf
@@ -57,19 +57,8 @@ def mix_measures(
 
 
 @kernel
-def copy_measure(source: Measure, target: Measure) -> None:
-    """Of one layout."""
-    for e in range(source.chance.shape[0]):
-        target.chance[e] = source.chance[e]
-    for r in range(source.policy.shape[0]):
-        target.policy[r] = source.policy[r]
-    for x in range(source.mass.shape[0]):
-        target.mass[x] = source.mass[x]
-
-
-@kernel
 def pull_towards(
-    graph: Graph, step: KLStep, rows: Any, first: Measure, share: float, before: Measure
+    graph: Graph, step: Any, rows: Any, first: Measure, share: float, before: Measure
 ) -> None:
     """Make the iterate q^share q_1^(1 - share), all in log storage, as weights of the next step.
 

@@ -20,6 +20,7 @@ from ..sets.held import UNKNOWN
 from ..steps import interface
 from ..steps.interface import COOPERATIVE, Certificate
 from .continuation import project_safely
+from .geometric_mean import pull_towards
 from .projection import Solver, project
 
 # The largest eta l of one step: a factor of e^-300.  It is at most eta / gamma, which is 1 in the
@@ -37,6 +38,7 @@ class KLStep(NamedTuple):
 
 
 COOPERATIVE.add(KLStep)
+interface.pull_towards.register(KLStep)(pull_towards)
 
 
 @leaf

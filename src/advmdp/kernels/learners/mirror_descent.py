@@ -12,6 +12,9 @@ the observed losses:
     PRINTED  l / (u + gamma)    the same, u by the supplement's Comp-Prob-UB as it is printed
     OWN      l / (q^ + gamma)   O-REPS with bandit feedback, Bandit UC-O-REPS; q^(x) >= a floor
     FULL     l                  full information: O-REPS, UC-O-REPS
+
+With a baseline (``baseline``), and where only the sum of the losses is seen (``aggregate``), there
+are estimates for pairs off the path as well.
 """
 
 from __future__ import annotations
@@ -48,6 +51,14 @@ from ..steps.interface import (
     solve_step,
 )
 from . import interface
+from .aggregate import estimate_from_sum, is_aggregate
+from .baseline import (
+    NO_BASELINE,
+    Baseline,
+    estimate_everywhere,
+    forget_losses,
+    remember_losses,
+)
 
 UPPER, PRINTED, OWN, FULL = 0, 1, 2, 3
 
@@ -80,6 +91,7 @@ class MirrorState(NamedTuple):
     visits: Visits
     reach: Reach
     visited: VisitedPairs
+    baseline: Baseline
 
 
 class IssuedEpisode(NamedTuple):
@@ -126,14 +138,24 @@ def bound_visits(
 
 
 @kernel
-def estimate_losses(state: MirrorState, losses: Floats) -> None:
-    """The estimates of the visited pairs, once their bounds are known."""
+def estimate_losses(
+    graph: Graph, state: MirrorState, issued: IssuedEpisode, path: Counts, losses: Floats
+) -> None:
+    """The estimates, once the bounds of the visited pairs are known: of these, or of all pairs."""
+    settings = state.settings
     visited = state.visited
     for k in shared(0, losses.shape[0]):
         visited.estimate[k] = losses[k]
-        if state.settings.estimator != FULL:
-            visited.estimate[k] /= max(visited.bound[k] + state.settings.gamma, 1e-300)
+        if settings.estimator != FULL:
+            visited.estimate[k] /= max(visited.bound[k] + settings.gamma, 1e-300)
     barrier()
+    if is_aggregate(state.baseline):
+        estimate_from_sum(graph, state.baseline, issued, visited, path, losses)
+    elif state.baseline.kind != NO_BASELINE:
+        estimate_everywhere(
+            graph, state.baseline, issued, visited, path, settings.gamma, settings.eta
+        )
+        remember_losses(state.baseline, path, losses)
 
 
 @kernel
@@ -161,6 +183,10 @@ def take_in(
         for r in range(all_losses.shape[0]):
             lost = lost or all_losses[r] > 0.0
         add_losses(graph, state.step, all_losses, settings.eta)
+    elif state.baseline.kind != NO_BASELINE:
+        for r in range(state.baseline.estimate.shape[0]):
+            lost = lost or state.baseline.estimate[r] != 0.0
+        add_losses(graph, state.step, state.baseline.estimate, settings.eta)
     else:
         for k in range(path.shape[0]):
             lost = lost or state.visited.estimate[k] > 0.0
@@ -183,7 +209,7 @@ def begin_issued_update(
 ) -> bool:
     """Everything before the step; False when the iterate does not move."""
     bound_visits(graph, state, issued, states, path)
-    estimate_losses(state, path_losses)
+    estimate_losses(graph, state, issued, path, path_losses)
     return take_in(graph, state, issued, states, path, all_losses)
 
 
@@ -220,6 +246,10 @@ def settle_update(graph: Graph, state: MirrorState) -> None:
 def undo_update(graph: Graph, state: MirrorState, states: Counts, path: Counts) -> None:
     if state.settings.estimator == FULL:
         remove_losses(graph, state.step)
+    elif state.baseline.kind != NO_BASELINE:
+        if not is_aggregate(state.baseline):
+            forget_losses(state.baseline, path)
+        remove_losses(graph, state.step)
     else:
         remove_path_losses(graph, state.step, path)
     if learns_from_counts(state.rows):
@@ -249,6 +279,10 @@ def add_estimates_of_last(
         for r in range(total.shape[0]):
             total[r] += losses[r]
         return inner + iterate
+    if state.baseline.kind != NO_BASELINE:
+        for r in range(total.shape[0]):
+            total[r] += state.baseline.estimate[r]
+        return inner + state.baseline.inner[0]  # type: ignore[no-any-return]
     for k in range(path.shape[0]):
         total[path[k]] += state.visited.estimate[k]
         inner += state.visited.occupancy[k] * state.visited.estimate[k]

@@ -24,3 +24,14 @@ def join(graph: Graph, measure: Any, out: Floats) -> None:
     for r in range(measure.policy.shape[0]):
         flow = linear(measure.mass[r // graph.n_actions]) * linear(measure.policy[r])
         row_scale(graph, r, measure.chance, flow, out)
+
+
+@kernel
+def copy_measure(source: Measure, target: Measure) -> None:
+    """Of one layout."""
+    for e in range(source.chance.shape[0]):
+        target.chance[e] = source.chance[e]
+    for r in range(source.policy.shape[0]):
+        target.policy[r] = source.policy[r]
+    for x in range(source.mass.shape[0]):
+        target.mass[x] = source.mass[x]

@@ -11,7 +11,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers
+from ..model.graph import (
+    Floats,
+    Graph,
+    layer_begin,
+    layer_end,
+    n_layers,
+    owner_of,
+    row_size,
+    successor_of,
+)
 from ..model.log_storage import linear
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
@@ -115,3 +124,39 @@ def upper_occupancies(graph: Graph, policy: Floats, rows: Any, reach: Reach, out
             bound = largest_state_occupancy(graph, x, k, policy, rows, reach, False)
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 out[r] = linear(policy[r]) * bound
+
+
+@leaf
+def most_from_row(graph: Graph, r: int, y: int, policy: Floats, rows: Any, out: Floats) -> float:
+    """The most that row r can add to state y."""
+    flow = out[owner_of(graph, r)] * linear(policy[r])
+    return flow * largest_probability_of(graph, r, y, rows)
+
+
+@kernel
+def loose_state_occupancies(graph: Graph, policy: Floats, rows: Any, out: Floats) -> None:
+    """For every state a number from u(x) up, in one pass over the triples.
+
+    Forwards, with the largest probability of every triple by itself: min(1, sum over rows).  It is
+    u(x) where nothing is known, and where everything is.
+    """
+    out[0] = 1.0
+    for k in range(n_layers(graph)):
+        first = layer_begin(graph, k) * graph.n_actions
+        end = layer_end(graph, k) * graph.n_actions
+        if MAY_SHARE and n_threads() > 1:
+            for y in shared(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+                total = 0.0
+                for r in range(first, end):
+                    total += most_from_row(graph, r, y, policy, rows, out)
+                out[y] = min(total, 1.0)
+            barrier()
+        else:
+            for y in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+                out[y] = 0.0
+            for r in range(first, end):
+                for j in range(row_size(graph, r)):
+                    y = successor_of(graph, r, j)
+                    out[y] += most_from_row(graph, r, y, policy, rows, out)
+            for y in range(layer_begin(graph, k + 1), layer_end(graph, k + 1)):
+                out[y] = min(out[y], 1.0)

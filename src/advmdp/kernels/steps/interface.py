@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.graph import Floats, Graph
+from ..model.measure import Measure
 from ..model.visits import Counts, Visits
 from ..runtime.dispatch import dispatched
 from ..runtime.storage import Lasting
@@ -59,6 +60,17 @@ def remove_path_losses(graph: Graph, step: Any, path: Counts) -> None:
 @dispatched("step")
 def remove_losses(graph: Graph, step: Any) -> None:
     """Take back ``add_losses``, as long as nothing was solved since."""
+
+
+@dispatched("step", inline=False)
+def pull_towards(
+    graph: Graph, step: Any, rows: Any, first: Measure, share: float, before: Measure
+) -> None:
+    """Make the iterate q^share first^(1 - share), as weights of the coming step onto ``rows``.
+
+    ``before`` takes the iterate as it was.  For learners that change their rate: a step without
+    this function belongs to no such learner.
+    """
 
 
 @dispatched("step", inline=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advmdp.kernels.learners.ada_ftrl import AdaFTRLState
+from advmdp.kernels.learners.ada_mirror import AdaMirrorState
 from advmdp.kernels.learners.planner import PlannerState
 from advmdp.kernels.model.recent import Recent
 from advmdp.kernels.model.transition import Transition
@@ -13,7 +14,6 @@ from advmdp.learners.state_checks import (
     Scope,
     checks,
     require_clock,
-    require_finite,
     require_policy,
     require_sums,
 )
@@ -68,14 +68,25 @@ def check_planner(state: PlannerState, scope: Scope) -> None:
     require_clock(scope, state.clock, 0)
 
 
+def require_gaps(scope: Scope, gaps: np.ndarray, forgetting: float) -> None:
+    """Sums of gaps; G is forgotten once between its two places."""
+    require_moderate(scope, "gaps", gaps)
+    scope.require((gaps >= 0.0).all(), "gaps", "has values below 0")
+    coming, last = gaps.tolist()
+    scope.require(coming == forgetting * last, "gaps", "do not follow from each other")
+
+
+@checks(AdaMirrorState)
+def check_ada_mirror(state: AdaMirrorState, scope: Scope) -> None:
+    """Gaps; the other records have checks of their own."""
+    require_gaps(scope, state.gaps, state.settings.forgetting)
+
+
 @checks(AdaFTRLState)
 def check_ada_ftrl(state: AdaFTRLState, scope: Scope) -> None:
-    """Sums of losses and of gaps; G is forgotten once between its two places."""
+    """A policy, and sums of losses and of gaps."""
     require_policy(scope, state.policy)
     require_clock(scope, state.clock, 0)
     require_moderate(scope, "total", state.total)
     require_moderate(scope, "advantage", state.advantage)
-    require_moderate(scope, "gaps", state.gaps)
-    require_finite(scope, state, "gaps", least=0.0)
-    coming, last = state.gaps.tolist()
-    scope.require(coming == state.forgetting * last, "gaps", "do not follow from each other")
+    require_gaps(scope, state.gaps, state.forgetting)
