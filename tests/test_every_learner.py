@@ -44,7 +44,7 @@ def test_the_catalogue_tells_the_truth(name: str) -> None:
     assert entry.knows_transition == ("transitions" in parameters)
     assert entry.has_horizon == ("n_episodes" in parameters)
     assert isinstance(learner, am.Learner)
-    assert learner.feedback in ("bandit", "full")
+    assert learner.feedback in ("bandit", "full", "aggregate")
     assert learner.layout == DENSE.layout
 
 

@@ -28,6 +28,7 @@ from advmdp.learners import planners
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
 from advmdp.learners.adaptive.ada_o_reps import AdaOREPS, AdaUCOREPS
 from advmdp.learners.adaptive.per_context import PerContext
+from advmdp.learners.aggregate_ftrl import AggregateTsallisFTRL, AggregateUOBFTRL
 from advmdp.learners.bandit_uc_o_reps import (
     BanditUCOREPS,
     FlooredBanditUCOREPS,
@@ -38,7 +39,7 @@ from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.delayed import DelayedUOBFTRL, DelayedUOBREPS
 from advmdp.learners.doubling import Doubling
 from advmdp.learners.exp3_ix import Exp3IX
-from advmdp.learners.feedback import FullInformation, Trajectory
+from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
 from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
 from advmdp.learners.loading import load
@@ -61,7 +62,8 @@ from advmdp.learners.uniform import Uniform
 from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
 from advmdp.learners.uob_log_barrier import UOBLogBarrier
 from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSBaseline, UOBREPSL1Printed
-from advmdp.play import Progress, play
+from advmdp.play import play
+from advmdp.playing.watch import Progress
 from advmdp.reports.open_store import open_store
 from advmdp.service import Service, Ticket, open_service
 from advmdp.start_view import StartView, start_views
@@ -102,6 +104,9 @@ __all__ = [
     "AdaOREPS",
     "AdaUCOREPS",
     "AdvMDPError",
+    "Aggregate",
+    "AggregateTsallisFTRL",
+    "AggregateUOBFTRL",
     "AnyTransition",
     "BanditUCOREPS",
     "BoxSet",

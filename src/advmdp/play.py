@@ -1,4 +1,4 @@
-"""The only episode loop: a learner against a world, with exact accounting.
+"""Play: a learner against a world, with exact accounting.
 
 ``play`` runs built-in learners and loss processes in compiled code, everything else through the
 two methods of the ``Learner`` protocol.  Both use the same kernels and the same counter-based
@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,55 +18,33 @@ from numpy.typing import NDArray
 from advmdp.argument_checks import flag, function, instance
 from advmdp.display.progress_line import ProgressLine
 from advmdp.errors import InvalidInput
-from advmdp.evaluation.account import EvaluationPoint
-from advmdp.evaluation.invariants import InvariantChecker, auditable
 from advmdp.evaluation.observations import Moment, Observer
-from advmdp.evaluation.run import Recorder, Run, Snapshot, checked_checkpoints, with_current_names
-from advmdp.kernels.accounting.episode import note_certificate, open_episode
-from advmdp.kernels.accounting.ledger import ITERATE, World
-from advmdp.kernels.model.graph import Graph
+from advmdp.evaluation.run import Recorder, Run, checked_checkpoints, with_current_names
+from advmdp.kernels.accounting.ledger import World
 from advmdp.learners.base import (
     Compiled,
-    EstimatesLosses,
-    HasEpochs,
     Learner,
-    Resumable,
-    TakesContexts,
     TakesLateFeedback,
+    check_feedback,
     check_layout,
     check_range,
     checked_learner,
     offers,
-    sees_all_losses,
 )
-from advmdp.learners.feedback import FullInformation, Trajectory
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
-from advmdp.number_checks import shown, whole_array
-from advmdp.one_thread import one_thread_of
+from advmdp.number_checks import shown
+from advmdp.playing.contexts import checked_contexts
 from advmdp.playing.late_loops import play_late_compiled, play_late_protocol
 from advmdp.playing.late_queue import LateQueue
+from advmdp.playing.loops import play_compiled, play_protocol
+from advmdp.playing.snapshots import part_of, restore_learner, stateful
+from advmdp.playing.watch import Keep, Progress, Watch
 from advmdp.range_policy import checked_outside
 from advmdp.seeds import seed_words
-from advmdp.steps.upper_occupancy import checked_policy
 from advmdp.world.clipped_losses import ClippedStream, with_range
 from advmdp.world.delays import DelayProcess, checked_delays
-from advmdp.world.loss_streams import LossProcess, LossStream, checked_process
+from advmdp.world.loss_streams import LossProcess, checked_process
 from advmdp.world.mdp import LayeredMDP
-
-SLICE_SECONDS = 0.2  # how long compiled code runs before Python looks up
-
-
-class Progress(NamedTuple):
-    """What ``play(progress=...)`` reports."""
-
-    episodes: int
-    episodes_per_second: float
-    account: EvaluationPoint
-    epoch: int | None
-
-
-Keep = Callable[[int, Callable[[], Snapshot]], None]
-"""``keep(episodes, snapshot)``; ``snapshot()`` copies all that ``play(resume=...)`` needs."""
 
 
 def play(
@@ -89,6 +67,7 @@ def play(
     delays: DelayProcess | None = None,
     in_flight: int | None = None,
     losses_outside: str = "refuse",
+    feedback: str | None = None,
 ) -> Run:
     """Play episodes and account for them exactly.
 
@@ -144,6 +123,10 @@ def play(
         needs them in [0, 1]: ``"refuse"``, or ``"clip"`` to move each loss to the nearest end.
         The run, its regret and its best policy are then about the clipped losses, and
         ``run.clipped`` counts them.
+    feedback
+        What can be seen at most: ``"full"``, ``"bandit"`` or ``"aggregate"`` (the sum of an
+        episode's losses); a learner that needs more is refused.  By default every learner is shown
+        what it declares.
 
     >>> import advmdp as am
     >>> mdp = am.families.random_mdp((1, 2, 2, 1), 2, seed=0)
@@ -164,6 +147,7 @@ def play(
     check, compiled = flag(check, "check"), None if compiled is None else flag(compiled, "compiled")
     layout = instance(mdp, LayeredMDP, "mdp").layout
     check_layout(learner, layout, "play")
+    check_feedback(learner, feedback, "feedback")
     refuse_too_many_episodes(learner, n_episodes)
     schedule = checked_contexts(contexts, learner, n_episodes)
     outside = checked_outside(losses_outside, "losses_outside")
@@ -192,9 +176,9 @@ def play(
         recorder.restore(resume)
     in_kernels = can_compile and compiled is not False
     begin = time.perf_counter()
-    watch = _Watch(recorder, stream, report, keep, observer, queue)
+    watch = Watch(recorder, stream, report, keep, observer, queue)
     if queue is None:
-        loop = _compiled if in_kernels else _protocol
+        loop = play_compiled if in_kernels else play_protocol
         loop(world, stream, learner, recorder, points, watch, check, schedule)
     else:
         play_late = play_late_compiled if in_kernels else play_late_protocol
@@ -220,23 +204,6 @@ def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep
         raise InvalidInput(f"resume: give a snapshot, names and arrays, not {shown(resume)}")
 
 
-def checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[np.int64] | None:
-    """The context of every episode; None where the learner is not told."""
-    if contexts is None:
-        return None
-    if not offers(learner, TakesContexts):
-        raise InvalidInput(
-            f"contexts: {type(learner).__name__} takes none; play PerContext of its class"
-        )
-    given = whole_array(contexts, "contexts")
-    if given.ndim != 1 or len(given) < n_episodes:
-        raise InvalidInput(f"contexts: give {n_episodes} numbers, one for each episode")
-    given = given[:n_episodes].copy()
-    if given.min() < 0 or given.max() >= learner.n_contexts:
-        raise InvalidInput(f"contexts: give numbers in 0..{learner.n_contexts - 1}")
-    return given
-
-
 def _checked_late(
     delays: Any, in_flight: Any, learner: Any, check: bool, schedule: Any
 ) -> DelayProcess | None:
@@ -250,168 +217,3 @@ def _checked_late(
     if process is not None and (check or schedule is not None):
         raise InvalidInput("delays: leave out check and contexts, which are for feedback at once")
     return process
-
-
-def enter_context(learner: Any, schedule: NDArray[np.int64] | None, done: int, stop: int) -> int:
-    """Tell the learner its context; how far, at most to ``stop``, the context stays the same."""
-    if schedule is None:
-        return stop
-    learner.enter(int(schedule[done]))
-    others = np.flatnonzero(schedule[done:stop] != schedule[done])
-    return done + int(others[0]) if len(others) else stop
-
-
-class _Watch:
-    """Looks up from the loop: the observer, ``Progress`` a few times a second, and ``keep``."""
-
-    def __init__(
-        self,
-        recorder: Recorder,
-        stream: LossStream,
-        progress: Callable[[Progress], None] | None,
-        keep: Keep | None,
-        observer: Observer,
-        queue: LateQueue | None,
-    ) -> None:
-        self._recorder, self._stream, self._progress, self._keep = recorder, stream, progress, keep
-        self._queue = queue
-        self.observer = observer
-        self._first = recorder.episodes
-        self._begin = self._next = time.perf_counter()
-
-    def __call__(self, episodes: int, *, last: bool) -> None:
-        self.observer(episodes)
-        now = time.perf_counter()
-        if self._progress is not None and (last or now >= self._next):
-            self._next = now + SLICE_SECONDS / 2
-            rate = (episodes - self._first) / max(now - self._begin, 1e-9)
-            learner = self._recorder.learner
-            epoch = learner.epoch if offers(learner, HasEpochs) else None
-            self._progress(Progress(episodes, rate, self._recorder.evaluate(), epoch))
-        if self._keep is not None:
-            self._keep(episodes, lambda: self._snapshot(episodes))
-
-    def _snapshot(self, episodes: int) -> Snapshot:
-        parts = {
-            "losses": stateful(self._stream).state(),
-            "learner": stateful(self._recorder.learner).state(),
-            "late": {} if self._queue is None else self._queue.state(),
-        }
-        named = {
-            f"{part}.{name}": a for part, arrays in parts.items() for name, a in arrays.items()
-        }
-        return named | self._recorder.state(episodes)
-
-
-class NotResumable(InvalidInput):
-    """A part of the run cannot hand out its state, so that no snapshot can be taken."""
-
-
-def stateful(part: Any) -> Any:
-    """The learner or the stream of losses, which must offer its state."""
-    if not offers(part, Resumable):
-        raise NotResumable(
-            f"play: {type(part).__name__} has no state() and restore(), "
-            "which snapshots need; leave out keep and resume, or add them"
-        )
-    return part
-
-
-def part_of(name: str, snapshot: Mapping[str, NDArray[Any]]) -> Snapshot:
-    prefix = f"{name}."
-    return {key.removeprefix(prefix): a for key, a in snapshot.items() if key.startswith(prefix)}
-
-
-def restore_learner(learner: Any, snapshot: Mapping[str, NDArray[Any]], n_episodes: int) -> None:
-    """Restore the learner; the episodes that remain must be within its horizon."""
-    before = stateful(learner).state()
-    learner.restore(part_of("learner", snapshot))
-    try:
-        refuse_too_many_episodes(learner, n_episodes - int(snapshot["episodes"]), "resume")
-    except InvalidInput:
-        learner.restore(before)
-        raise
-
-
-def _compiled(
-    world: World,
-    stream: LossStream,
-    learner: Any,
-    recorder: Recorder,
-    points: NDArray[np.int64],
-    watch: _Watch,
-    check: bool,
-    schedule: NDArray[np.int64] | None,
-) -> None:
-    """Slices of compiled episodes between checkpoints, each a fraction of a second long."""
-    graph = recorder.mdp.layout.graph()
-    ledger = recorder.ledger
-    loop, one_thread = learner.compiled_loop(), one_thread_of(learner)
-    done, size = recorder.episodes, 16
-    for point in points[recorder.n_points :]:
-        while done < point:
-            stop = watch.observer.limit(done, min(int(point), done + size))
-            stop = enter_context(learner, schedule, done, stop)
-            begin = time.perf_counter()
-            with one_thread:
-                reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
-                if reached < stop:  # the fast path could not certify this episode's projection
-                    loop.finish(ledger.states, ledger.path)
-            if reached < stop:
-                note_certificate(learner.kernel_state, ledger)
-                reached += 1
-            elif time.perf_counter() - begin < SLICE_SECONDS / 2:
-                size *= 2
-            done = reached
-            if done == point:
-                recorder.record(done)
-            watch(done, last=done == points[-1])
-
-
-def _protocol(
-    world: World,
-    stream: LossStream,
-    learner: Any,
-    recorder: Recorder,
-    points: NDArray[np.int64],
-    watch: _Watch,
-    check: bool,
-    schedule: NDArray[np.int64] | None,
-) -> None:
-    """One episode at a time through ``policy()`` and ``update()``."""
-    graph = recorder.mdp.layout.graph()
-    ledger = recorder.ledger
-    checker = InvariantChecker(auditable(learner)) if check else None
-    done = recorder.episodes
-    for point in points[recorder.n_points :]:
-        while done < point:
-            enter_context(learner, schedule, done, done + 1)
-            if checker:
-                checker.before()
-            ledger.losses[:] = stream.table(done)
-            play_episode(world, graph, learner, recorder, done)
-            if checker:
-                checker.after(ledger.path, ledger.path_losses)
-            stream.observe(ledger.path, ledger.path_losses)
-            done += 1
-            if done == point:
-                recorder.record(done)
-            watch(done, last=done == points[-1])
-
-
-def play_episode(
-    world: World, graph: Graph, learner: Any, recorder: Recorder, episode: int
-) -> None:
-    """One episode through ``policy()`` and ``update()``; the ledger holds its losses."""
-    layout, ledger = recorder.mdp.layout, recorder.ledger
-    open_episode(graph, world, checked_policy(layout, learner.policy()), episode, ledger)
-    estimates = offers(learner, EstimatesLosses)
-    iterate = learner.iterate_loss(ledger.losses) if estimates else 0.0
-    ledger.sums[ITERATE] += iterate
-    states, actions = ledger.states - layout.layer_start[:-1], ledger.path % layout.n_actions
-    if sees_all_losses(learner):
-        learner.update(FullInformation(states, actions, ledger.losses.copy()))
-    else:
-        learner.update(Trajectory(states, actions, ledger.path_losses.copy()))
-    if estimates:
-        learner.account_for_last(ledger, iterate)

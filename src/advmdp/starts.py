@@ -20,7 +20,7 @@ from advmdp.learners.base import Learner, check_range, checked_learner, is_made_
 from advmdp.learners.per_start import PerStart
 from advmdp.learners.tuning import checked_horizon
 from advmdp.number_checks import shown, whole_array
-from advmdp.play import play_episode
+from advmdp.playing.loops import play_episode
 from advmdp.seeds import seed_words
 from advmdp.start_view import StartView, start_views
 from advmdp.world.loss_streams import checked_process

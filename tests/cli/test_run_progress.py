@@ -13,7 +13,7 @@ from advmdp.cli.terminal.run_progress import followed
 from advmdp.cli.terminal.run_summary import certificate_table, comparison_table, in_plain_words
 from advmdp.cli.terminal.screen import waiting
 from advmdp.evaluation.account import EvaluationPoint
-from advmdp.play import Progress
+from advmdp.playing.watch import Progress
 from tests.reports.runs import learner_and_baseline, made_up_run
 
 LEARNER, BASELINE = learner_and_baseline()

@@ -49,6 +49,16 @@ def test_a_learner_that_knows_no_delays_is_refused_before_it_plays() -> None:
         build(spec("uob-reps", delay="constant:3"))
 
 
+def test_what_can_be_seen_is_part_of_a_run_and_refuses_learners_that_need_more() -> None:
+    assert spec("uob-reps", feedback="bandit").hash != spec("uob-reps").hash
+    build(spec("uob-ftrl-aggregate", feedback="aggregate"))
+    for name, offered in (("uob-reps", "aggregate"), ("o-reps", "bandit"), ("o-reps", "aggregate")):
+        with pytest.raises(am.InvalidInput, match=r"^feedback: .* can be seen; choose a learner"):
+            build(spec(name, feedback=offered))
+    with pytest.raises(am.InvalidInput, match="feedback"):
+        spec(feedback="some")
+
+
 def test_the_command_line_plays_and_stores_them(tmp_path: Path) -> None:
     store = str(tmp_path / "store")
     common = ["--episodes", "200", "--layers", "1,3,2,1", "--store", store, "-q"]

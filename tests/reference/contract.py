@@ -56,7 +56,10 @@ def feedback_of(learner: Any, states: Any, actions: Any, losses: Table) -> Any:
     """What the learner's setting lets it see of an episode."""
     if learner.feedback == "full":
         return am.FullInformation(states, actions, losses)
-    return am.Trajectory(states, actions, [losses[k][states[k], a] for k, a in enumerate(actions)])
+    seen = [losses[k][states[k], a] for k, a in enumerate(actions)]
+    if learner.feedback == "aggregate":
+        return am.Aggregate(states, actions, float(sum(seen)))
+    return am.Trajectory(states, actions, seen)
 
 
 def flat(policy: Table) -> NDArray[np.float64]:

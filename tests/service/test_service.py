@@ -109,7 +109,7 @@ class Mailbox(RuleBasedStateMachine):
         bad = am.Trajectory(good.states, good.actions, [np.nan, *good.losses[1:]])
         with pytest.raises(am.InvalidInput, match="trajectory: loss nan"):
             self.service.finish(ticket, bad)
-        with pytest.raises(am.InvalidInput, match="give states, actions and losses"):
+        with pytest.raises(am.InvalidInput, match="give states, actions, losses"):
             self.service.finish(ticket, {"states": good.states})
 
     def teardown(self) -> None:

@@ -23,7 +23,7 @@ MOST_EPISODES = 2**31 - 1  # visits are counted in 32 bits
 # The options that set a field of an error, see ``advmdp.errors``.
 SAME_NAME = (
     *("delta", "seed", "eta_scale", "gamma_scale", "log_scale", "rewards", "set"),
-    *("output", "store", "engine", "address", "status", "delay", "baseline"),
+    *("output", "store", "engine", "address", "status", "delay", "feedback", "baseline"),
     *("width", "height", "x_axis", "y_axis", "task_cores", "task_memory"),
 )
 OPTION_OF_FIELD = {
@@ -115,6 +115,10 @@ RewardsOption = Annotated[
 DelayOption = Annotated[
     str | None,
     typer.Option("--delay", help="When feedback comes: constant:10, geometric:100, blocks:16."),
+]
+FeedbackOption = Annotated[
+    str | None,
+    typer.Option("--feedback", help="What can be seen at most: full, bandit or aggregate."),
 ]
 InFlightOption = Annotated[
     int | None,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 16 * 2**20  # of a file with a spec
 IN_A_SPEC = (
     *("learner", "mdp", "layers", "actions", "losses", "episodes", "seed", "rewards", "sets"),
-    *("delay", "in_flight"),
+    *("delay", "in_flight", "feedback"),
 )
 
 
@@ -41,6 +41,7 @@ def run(
     rewards: opt.RewardsOption = None,
     delay: opt.DelayOption = None,
     in_flight: opt.InFlightOption = None,
+    feedback: opt.FeedbackOption = None,
     sets: opt.SetOption = None,
     spec: Annotated[
         Path | None, typer.Option(help="A spec in a .json or .toml file, instead of the flags.")
@@ -67,7 +68,7 @@ def run(
         opt.search_for(learner)
         parts["learner"]["name"] = learner
         common: dict[str, Any] = {"seed": seed, "rewards": opt.rewards_of(rewards)}
-        common["delay"] = opt.delay_of(delay, in_flight)
+        common |= {"delay": opt.delay_of(delay, in_flight), "feedback": feedback}
         one = RunSpec(**parts, n_episodes=episodes, **common)  # type: ignore[arg-type]
     options = engine_options(save_seconds=save_seconds, save_episodes=save_episodes)
     _play([one], store, lambda path: InlineEngine(path, options), quiet, as_json, spec)
@@ -85,6 +86,7 @@ def compare(
     rewards: opt.RewardsOption = None,
     delay: opt.DelayOption = None,
     in_flight: opt.InFlightOption = None,
+    feedback: opt.FeedbackOption = None,
     sets: opt.SetOption = None,
     store: opt.StoreOption = opt.DEFAULT_STORE,
     engine: opt.EngineOption = opt.DEFAULT_ENGINE,
@@ -107,7 +109,7 @@ def compare(
     opt.search_for(*learners)
     parts["learner"] = [{"name": learners, **parts["learner"]}]
     parts |= {"seed": seed, "replicates": replicates, "rewards": opt.rewards_of(rewards)}
-    parts["delay"] = opt.delay_of(delay, in_flight)
+    parts |= {"delay": opt.delay_of(delay, in_flight), "feedback": feedback}
     sweep_spec = SweepSpec(**parts, n_episodes=opt.horizons_of(episodes))
     labels = dict.fromkeys(run.learner.label for run in sweep_spec.runs())
     if baseline is not None and baseline not in labels:

@@ -20,7 +20,13 @@ from advmdp.experiments.catalogue import BY_CONTEXT, Factory
 from advmdp.experiments.loss_recipes import Draw
 from advmdp.experiments.spec import RunSpec
 from advmdp.learners.adaptive.per_context import PerContext
-from advmdp.learners.base import TakesContexts, TakesLateFeedback, checked_learner, offers
+from advmdp.learners.base import (
+    TakesContexts,
+    TakesLateFeedback,
+    check_feedback,
+    checked_learner,
+    offers,
+)
 from advmdp.seeds import generator
 from advmdp.world.loss_streams import LossProcess, checked_process
 from advmdp.world.mdp import LayeredMDP
@@ -49,6 +55,7 @@ def build(spec: RunSpec) -> Components:
     mdp = _mdp(spec, for_mdp)
     losses = _losses(spec, mdp, for_losses)
     learner = _learner(spec, mdp, for_learner)
+    check_feedback(learner, spec.feedback, "feedback")
     if spec.delay is not None and not offers(learner, TakesLateFeedback):
         raise InvalidInput(
             f"{spec.learner.name!r} knows no late feedback; choose one that does, such as "

@@ -23,7 +23,7 @@ import json
 import re
 import tomllib
 from functools import cached_property
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import tomli_w
 from pydantic import Field, ValidationInfo, field_validator
@@ -45,7 +45,7 @@ from advmdp.store.identity import Identity
 # Part of the hash: incremented where the same spec would give other numbers.  The second is for
 # specs whose MDP declares its successors: learners with an unknown transition start elsewhere.
 SPEC_VERSION, DECLARED_VERSION = 1, 2
-OPTIONAL = ("rewards", "contexts", "delay")
+OPTIONAL = ("rewards", "contexts", "delay", "feedback")
 NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -69,6 +69,8 @@ class RunSpec(FrozenModel):
     """The contexts of the episodes, in turn, cyclically; a week is [0, 0, 0, 0, 0, 1, 2].  Learners
     with ``by_context = true`` have one learner for each, those with ``n_contexts`` tell them apart
     by themselves, all others take no notice."""
+    feedback: Literal["full", "bandit", "aggregate"] | None = None
+    """What can be seen at most; a learner that needs more is refused."""
     delay: str | None = None
     """When feedback comes, such as "geometric:100", for learners that know late feedback."""
     rewards: Annotated[RewardsSpec | None, Field(validate_default=True)] = None
@@ -173,12 +175,17 @@ class RunSpec(FrozenModel):
             hash=self.hash,
             learner=self.learner.label,
             mdp=self.mdp.label,
-            losses=self.losses.label + (f" delay={self.delay}" if self.delay else ""),
+            losses=self._losses_label(),
             n_episodes=self.n_episodes,
             seed=self.seed,
             replicate=self.replicate,
             spec=self.data(),
         )
+
+    def _losses_label(self) -> str:
+        """The losses, and how they are seen: runs that differ in that are not to be averaged."""
+        seen = {"delay": self.delay, "feedback": self.feedback}
+        return " ".join([self.losses.label, *(f"{k}={v}" for k, v in seen.items() if v)])
 
 
 def _canonical(value: Any) -> Any:

@@ -23,7 +23,7 @@ import math
 import tomllib
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -60,6 +60,7 @@ class SweepSpec(FrozenModel):
     checkpoints: EvaluationPoints = 12
     contexts: tuple[Count, ...] | None = None
     delay: tuple[str | None, ...] = (None,)
+    feedback: Literal["full", "bandit", "aggregate"] | None = None
     rewards: RewardsSpec | None = None
 
     @field_validator("learner", "mdp", "losses", mode="before")
@@ -100,6 +101,7 @@ class SweepSpec(FrozenModel):
             "seed": self.seed,
             "checkpoints": self.checkpoints,
             "contexts": self.contexts,
+            "feedback": self.feedback,
             "rewards": self.rewards,
         }
         varied: list[dict[str, Any]] = [

@@ -26,7 +26,8 @@ from advmdp.gym.tabular import Tabular
 from advmdp.gym.unrolled import Unrolled
 from advmdp.learners.base import Learner, checked_learner, is_made_for, sees_all_losses
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
-from advmdp.play import Keep, checked_contexts, enter_context
+from advmdp.playing.contexts import checked_contexts, enter_context
+from advmdp.playing.watch import Keep
 from advmdp.range_policy import checked_outside
 from advmdp.seeds import seed_sequence
 from advmdp.steps.upper_occupancy import checked_policy

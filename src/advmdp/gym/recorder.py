@@ -14,7 +14,7 @@ from advmdp.evaluation.run import Snapshot, log_spaced
 from advmdp.gym.episode import Episode
 from advmdp.gym.snapshots import random_of, set_words, words_of
 from advmdp.gym.unrolled import Unrolled
-from advmdp.play import part_of, restore_learner, stateful
+from advmdp.playing.snapshots import part_of, restore_learner, stateful
 
 SEED, ACTIONS, ENVIRONMENT = "run.seed", "random.actions", "random.environment"
 

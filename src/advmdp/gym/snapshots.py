@@ -20,7 +20,7 @@ from advmdp.argument_checks import file_path, function
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.run import Snapshot
 from advmdp.number_checks import shown
-from advmdp.play import Keep
+from advmdp.playing.watch import Keep
 
 KIND = "run in an environment"
 KEEP_SECONDS = 30.0

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from advmdp.argument_checks import with_methods
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
+from advmdp.number_checks import shown
 
 
 class CompiledLoop(NamedTuple):
@@ -46,8 +47,8 @@ class Learner(Protocol):
     def update(self, feedback: Any) -> None:
         """Learn from one episode played with ``policy()``.
 
-        The feedback is a ``Trajectory``, or a ``FullInformation`` for learners with an attribute
-        ``feedback = "full"``.
+        The feedback is a ``Trajectory``; a ``FullInformation`` for learners with an attribute
+        ``feedback = "full"``, an ``Aggregate`` for those with ``feedback = "aggregate"``.
         """
         ...
 
@@ -64,7 +65,7 @@ class DeclaresFeedback(Protocol):
     """Says what it sees of an episode; without it, the losses of its own path."""
 
     @property
-    def feedback(self) -> Literal["bandit", "full"]: ...
+    def feedback(self) -> Literal["bandit", "full", "aggregate"]: ...
 
 
 @runtime_checkable
@@ -286,6 +287,11 @@ def sees_all_losses(learner: Any) -> bool:
     return offers(learner, DeclaresFeedback) and learner.feedback == "full"
 
 
+def sees_the_sum(learner: Any) -> bool:
+    """Whether a learner is handed the sum of the losses of its path, and nothing else."""
+    return offers(learner, DeclaresFeedback) and learner.feedback == "aggregate"
+
+
 def takes_any_losses(learner: Any) -> bool:
     """Whether a learner takes losses outside [0, 1]."""
     return offers(learner, AcceptsAnyLosses) and bool(learner.accepts_any_losses)
@@ -299,6 +305,29 @@ def horizon_of(learner: Any) -> int | None:
 def is_made_for(learner: Any, layout: Layout) -> bool:
     """Whether a learner has this layout, or does not say."""
     return not offers(learner, HasLayout) or learner.layout == layout
+
+
+OFFERED = ("full", "bandit", "aggregate")
+"""What may be seen of an episode, the most first: all losses, those of the path, their sum."""
+
+
+def check_feedback(learner: Any, offered: Any, where: str) -> None:
+    """Reject a learner that needs to see more than a world offers; None is everything."""
+    if offered is None:
+        return
+    if not isinstance(offered, str) or offered not in OFFERED:
+        raise InvalidInput(f"{shown(offered)} is none of {', '.join(OFFERED)}", field=where)
+    needs = learner.feedback if offers(learner, DeclaresFeedback) else "bandit"
+    if OFFERED.index(needs) < OFFERED.index(offered):
+        raise InvalidInput(
+            f"{type(learner).__name__} needs {SEEN[needs]}, and only {SEEN[offered]} can be seen; "
+            f"choose a learner for that ({EXAMPLE[offered]})",
+            field=where,
+        )
+
+
+SEEN = {"full": "all losses", "bandit": "the losses of the path", "aggregate": "their sum"}
+EXAMPLE = {"bandit": "UOBREPS", "aggregate": "AggregateUOBFTRL"}
 
 
 def check_range(learner: Any, stream: Any, where: str) -> None:

@@ -32,9 +32,16 @@ def chosen_baseline(
         return None
     if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidInput(f"{shown(kind)} is not 'damped', 'undamped' or None", field="baseline")
+    return estimates_of_all_pairs(layout, KINDS[kind], memory, damping)
+
+
+def estimates_of_all_pairs(
+    layout: Layout, kind: int, memory: int = 1, damping: float = 0.0
+) -> Baseline:
+    """The arrays for estimates of all pairs, also of those off the path."""
     rows, layers = layout.n_rows, layout.n_layers
     return Baseline(
-        kind=KINDS[kind],
+        kind=kind,
         memory=memory,
         damping=damping,
         mean=np.zeros(rows),

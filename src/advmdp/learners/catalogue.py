@@ -9,6 +9,7 @@ from typing import Any
 from advmdp.errors import InvalidInput
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
 from advmdp.learners.adaptive.ada_o_reps import AdaOREPS, AdaUCOREPS
+from advmdp.learners.aggregate_ftrl import AggregateTsallisFTRL, AggregateUOBFTRL
 from advmdp.learners.bandit_uc_o_reps import (
     BanditUCOREPS,
     FlooredBanditUCOREPS,
@@ -96,6 +97,10 @@ BUILT_IN: dict[str, Maker] = {
     "uob-ftrl": Maker(UOBFTRL, "unknown P, bandit, both worlds"),
     "optimistic-ftrl": Maker(OptimisticFTRL, "unknown P, bandit, both worlds"),
     "uob-log-barrier": Maker(UOBLogBarrier, "unknown P, bandit, small losses"),
+    "tsallis-ftrl-aggregate": Maker(
+        AggregateTsallisFTRL, "known P, sum of losses, both worlds", knows_transition=True
+    ),
+    "uob-ftrl-aggregate": Maker(AggregateUOBFTRL, "unknown P, sum of losses, both worlds"),
     "delayed-uob-reps": Maker(DelayedUOBREPS, "unknown P, late bandit, adversarial"),
     "delayed-uob-ftrl": Maker(DelayedUOBFTRL, "unknown P, late bandit, no guarantee"),
     "dilated-bonus": Maker(DilatedBonus, "unknown P, bandit, adversarial"),

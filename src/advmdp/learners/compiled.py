@@ -29,7 +29,12 @@ from advmdp.learners.base import (
     horizon_of,
     takes_any_losses,
 )
-from advmdp.learners.feedback import FlatEpisode, check_full_information, check_trajectory
+from advmdp.learners.feedback import (
+    FlatEpisode,
+    check_aggregate,
+    check_full_information,
+    check_trajectory,
+)
 from advmdp.learners.first_version import is_first_version, renamed
 from advmdp.learners.saveable import Saveable, Saved
 from advmdp.learners.state_invariants import check_state
@@ -76,7 +81,7 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     ``play`` raise ``InvalidInput`` while another thread is inside, and change nothing.
     """
 
-    feedback: ClassVar[Literal["bandit", "full"]]  # type: ignore[misc]
+    feedback: ClassVar[Literal["bandit", "full", "aggregate"]]  # type: ignore[misc]
 
     def __init__(self, layout: Layout, state: Any) -> None:
         self.layout = layout
@@ -96,7 +101,7 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     def update(self, feedback: Any) -> None:
         """Learn from one episode played with ``policy()``."""
         episode, losses = self._checked(feedback)
-        self._learn(self._spread(episode, self._state), losses)
+        self._learn(self._spread(episode), losses)
 
     def _checked(self, feedback: Any) -> tuple[FlatEpisode, tuple[Floats, Floats]]:
         """The episode in flat numbers; losses of the path, and of all rows if they are seen."""
@@ -104,22 +109,21 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
             any_losses = takes_any_losses(self)
             episode = check_full_information(self.layout, feedback, any_losses=any_losses)
             return episode, (episode.losses[episode.path], episode.losses)
-        episode = check_trajectory(self.layout, feedback)
+        check = check_aggregate if self.feedback == "aggregate" else check_trajectory
+        episode = check(self.layout, feedback)
         return episode, (episode.losses, NO_LOSSES)
 
-    def _spread(self, episode: FlatEpisode, played: Any) -> FlatEpisode:
+    def _spread(self, episode: FlatEpisode, policy: Floats | None = None) -> FlatEpisode:
         """The episode on rows of the kernels, where actions have several (``layout_actions``).
 
-        ``played`` is the state that had the policy of the episode, or what was kept of it.  The
-        draws depend on the number of episodes only, so that a learner that was saved goes on with
-        the same bits.
+        ``policy`` is that of the episode, by default the present one.  The draws depend on the
+        number of the episode only, so that a learner that was saved goes on with the same bits.
         """
         if self.layout.stands_for is None:
             return episode
         number = getattr(self, "episodes", 0)
         draws = [uniform_pair(*IN_PLACE, LEARNER, number, k)[0] for k in range(len(episode.path))]
-        kept = played is not self._state
-        policy = played.policy if kept else interface.current_policy(played).array
+        policy = interface.current_policy(self._state).array if policy is None else policy
         path = spread_path(self.layout, episode.path, policy, np.array(draws))
         return episode._replace(path=path)
 

@@ -91,7 +91,7 @@ class Doubling(Saveable):
     # ------------------------------------------------------------------ the contract
 
     @property
-    def feedback(self) -> Literal["bandit", "full"]:
+    def feedback(self) -> Literal["bandit", "full", "aggregate"]:
         """What the learner sees."""
         return self._make.feedback
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
-from advmdp.number_checks import float_array, shown, whole_array
+from advmdp.number_checks import float_array, real_number, shown, whole_array
 
 LARGEST_LOSS = 1e100
 """Of learners that take losses in any unit: sums of many such losses stay finite."""
@@ -38,6 +38,15 @@ class FullInformation:
     states: Sequence[int] | NDArray[np.integer[Any]]
     actions: Sequence[int] | NDArray[np.integer[Any]]
     losses: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One episode of which only the sum of its losses is seen, a number in [0, L]."""
+
+    states: Sequence[int] | NDArray[np.integer[Any]]
+    actions: Sequence[int] | NDArray[np.integer[Any]]
+    total: float
 
 
 class FlatEpisode(NamedTuple):
@@ -105,6 +114,24 @@ def check_full_information(
     return FlatEpisode(*_check_path(layout, feedback), losses)
 
 
+def check_aggregate(layout: Layout, feedback: Aggregate) -> FlatEpisode:
+    """The same for the sum alone, which takes the place of the first loss."""
+    if not isinstance(feedback, Aggregate):
+        raise InvalidInput(
+            "update: this learner sees the sum of the losses alone; give it an Aggregate, "
+            f"not a {type(feedback).__name__}"
+        )
+    total = real_number(feedback.total, "total")
+    if not 0.0 <= total <= layout.n_layers:
+        raise InvalidInput(
+            f"total: {total} is outside [0, {layout.n_layers}], what {layout.n_layers} losses in "
+            "[0, 1] can sum up to; rescale"
+        )
+    losses = np.zeros(layout.n_layers)
+    losses[0] = total
+    return FlatEpisode(*_check_path(layout, feedback), losses)
+
+
 def check_losses(layout: Layout, table: Any, *, any_losses: bool) -> Floats:
     """The losses of all rows as a new flat vector."""
     losses = layout.flat_pairs(table, "losses", fill=True)
@@ -134,7 +161,7 @@ def with_clipped_losses(feedback: Any) -> tuple[Any, int]:
 
 
 def _check_path(
-    layout: Layout, trajectory: Trajectory | FullInformation
+    layout: Layout, trajectory: Trajectory | FullInformation | Aggregate
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     n_layers = layout.n_layers
     states = _numbers(trajectory.states, n_layers + 1, "states")

@@ -8,6 +8,7 @@ from advmdp.kernels.ftrl.model import EMPIRICAL
 from advmdp.kernels.ftrl.objective import FTRLSettings, FTRLStep
 from advmdp.kernels.ftrl.regulariser import HYBRID
 from advmdp.kernels.ftrl.step import restart
+from advmdp.kernels.learners.baseline import Baseline
 from advmdp.kernels.learners.mirror_descent import MirrorState
 from advmdp.kernels.model.measure import Measure
 from advmdp.layout import Layout
@@ -45,6 +46,7 @@ class FollowTheRegularisedLeader(MirrorDescent):
         log_term: float = 0.0,
         model: int = EMPIRICAL,
         first_prediction: float = 0.0,
+        baseline: Baseline | None = None,
     ) -> None:
         layout = checked_layout(layout)
         self._settings = FTRLSettings(HYBRID, model, rate, barrier, adapt, learn, bonus, log_term)
@@ -57,6 +59,7 @@ class FollowTheRegularisedLeader(MirrorDescent):
             log_term=log_term,
             estimator=estimator,
             confidence=confidence,
+            baseline=baseline,
         )
         self._restart()
 

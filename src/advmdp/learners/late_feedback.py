@@ -59,6 +59,7 @@ class LateFeedback(MirrorDescent, TakesLateFeedback):
     ) -> None:
         """``update(feedback, record)``: the bounds of its own time are those of the record."""
         self._check_record(record)
+        episode = self._spread(episode, record.fixed.policy)
         path = (episode.states, episode.path)
         with self._one_thread:
             bound_visits(self._graph, self._state, record.fixed, *path)
@@ -82,6 +83,8 @@ class LateFeedback(MirrorDescent, TakesLateFeedback):
 
     def depart(self, episode: int, ledger: Ledger, queue: Any) -> None:
         """Put the trajectory of the ledger into the queue, with the bounds of its own time."""
+        played = FlatEpisode(ledger.states, ledger.path, ledger.path_losses)
+        ledger = ledger._replace(path=self._spread(played).path)
         with self._one_thread:
             late_episodes.depart(self._graph, self._state, episode, ledger, queue.in_flight)
 

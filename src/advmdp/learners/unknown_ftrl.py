@@ -86,7 +86,8 @@ class UOBFTRL(FollowTheRegularisedLeader):
             rate=1.0 / checked_rate(eta_scale, "eta_scale"),
             barrier=barrier * checked_rate(barrier_scale, "barrier_scale", zero_allowed=True),
             bonus=layout.n_layers * checked_rate(bonus_scale, "bonus_scale", zero_allowed=True),
-            log_term=_log_term(layout, n_episodes, delta) * checked_rate(log_scale, "log_scale"),
+            log_term=epoch_log_term(layout, n_episodes, delta)
+            * checked_rate(log_scale, "log_scale"),
             model=EMPIRICAL,
         )
 
@@ -154,7 +155,7 @@ class OptimisticFTRL(FollowTheRegularisedLeader):
             256.0 * layout.n_layers**2 * layout.n_states if log_barrier is None else log_barrier,
             "log_barrier",
         )
-        log_term = _log_term(layout, n_episodes, delta)
+        log_term = epoch_log_term(layout, n_episodes, delta)
         adapt = checked_rate(adapt_scale, "adapt_scale", zero_allowed=True)
         super().__init__(
             layout,
@@ -174,7 +175,7 @@ class OptimisticFTRL(FollowTheRegularisedLeader):
         return False
 
 
-def _log_term(layout: Layout, n_episodes: int, delta: float | None) -> float:
+def epoch_log_term(layout: Layout, n_episodes: int, delta: float | None) -> float:
     """ln(T |X| |A| / delta), delta = T^-3 unless one is given."""
     if delta is not None:
         return width_log_term(layout, n_episodes, checked_delta(delta))

@@ -1,1 +1,1 @@
-"""The loops of ``play`` for feedback that does not come at once."""
+"""What ``play`` is made of: its loops, for feedback at once and late, contexts, snapshots."""

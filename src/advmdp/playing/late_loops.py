@@ -18,10 +18,9 @@ from advmdp.kernels.accounting.late_episodes import ARRIVED
 from advmdp.kernels.accounting.ledger import ITERATE, World
 from advmdp.one_thread import one_thread_of
 from advmdp.playing.late_queue import LateQueue
+from advmdp.playing.watch import SLICE_SECONDS, Watch
 from advmdp.steps.upper_occupancy import checked_policy
 from advmdp.world.loss_streams import LossStream
-
-SLICE_SECONDS = 0.2  # how long compiled code runs before Python looks up
 
 
 def play_late_compiled(
@@ -30,7 +29,7 @@ def play_late_compiled(
     learner: Any,
     recorder: Recorder,
     points: NDArray[np.int64],
-    watch: Any,
+    watch: Watch,
     queue: LateQueue,
 ) -> None:
     """Slices of compiled episodes between checkpoints, each a fraction of a second long."""
@@ -64,7 +63,7 @@ def play_late_protocol(
     learner: Any,
     recorder: Recorder,
     points: NDArray[np.int64],
-    watch: Any,
+    watch: Watch,
     queue: LateQueue,
 ) -> None:
     """One episode at a time through ``policy()``, ``depart`` and ``arrive``."""

@@ -108,7 +108,7 @@ class Desk:
                 raise ValueError(f"episode {event['begin']}")
         elif "finish" in event:
             clipped = whole_number(event["clipped"], "clipped", least=0)
-            feedback = feedback_of(event["feedback"], sees_all_losses(self.learner))
+            feedback = feedback_of(event["feedback"], self.learner)
             self.learn(self.open.find(event["finish"], "finish"), feedback)
             self.clipped += clipped  # the journal has the losses as they were learnt from
         else:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Table
-from advmdp.learners.feedback import FullInformation, Trajectory
+from advmdp.learners.base import sees_all_losses, sees_the_sum
+from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
 from advmdp.number_checks import shown
-
-KEYS = {"states", "actions", "losses"}
 
 
 class Ticket(NamedTuple):
@@ -28,25 +28,35 @@ class Ticket(NamedTuple):
         return plain if self.context is None else {**plain, "context": self.context}
 
 
-def feedback_of(given: Any, sees_all: bool) -> Any:
+def feedback_of(given: Any, learner: Any) -> Any:
     """Feedback as the learner takes it; a dictionary becomes one, anything else stays."""
     if not isinstance(given, Mapping):
         return given
-    if set(given) != KEYS:
+    kind: Any = (
+        FullInformation
+        if sees_all_losses(learner)
+        else Aggregate
+        if sees_the_sum(learner)
+        else Trajectory
+    )
+    needed = [part.name for part in fields(kind)]
+    if set(given) != set(needed):
         names = shown(sorted(map(str, given)))
-        raise InvalidInput(f"feedback: give states, actions and losses, not {names}")
-    return (FullInformation if sees_all else Trajectory)(**given)
+        raise InvalidInput(f"feedback: give {', '.join(needed)}, not {names}")
+    return kind(**given)
 
 
 def plain_feedback(feedback: Any) -> dict[str, Any]:
     """The dictionary of a feedback that a learner has taken; numbers return to the last bit."""
+    path = {
+        "states": np.asarray(feedback.states).tolist(),
+        "actions": np.asarray(feedback.actions).tolist(),
+    }
+    if isinstance(feedback, Aggregate):
+        return {**path, "total": float(feedback.total)}
     losses = feedback.losses
     if isinstance(feedback, FullInformation) and isinstance(losses, list | tuple):
         plain = [np.asarray(table, dtype=np.float64).tolist() for table in losses]
     else:
         plain = np.asarray(losses, dtype=np.float64).tolist()
-    return {
-        "states": np.asarray(feedback.states).tolist(),
-        "actions": np.asarray(feedback.actions).tolist(),
-        "losses": plain,
-    }
+    return {**path, "losses": plain}

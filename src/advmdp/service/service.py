@@ -13,7 +13,7 @@ from advmdp.archive import JSON, read_archive, write_archive
 from advmdp.argument_checks import file_path
 from advmdp.display.shown import Shown
 from advmdp.errors import AdvMDPError, DamagedFile, InvalidInput, StorageFailure
-from advmdp.learners.base import Learner, checked_learner, sees_all_losses
+from advmdp.learners.base import Learner, checked_learner
 from advmdp.learners.loading import rebuilt
 from advmdp.learners.saveable import Saveable, contents
 from advmdp.number_checks import shown, whole_number
@@ -167,7 +167,7 @@ class Service(Shown):
         with self._lock:
             self._catch_up()
             episode = self._desk.open.find(ticket, "finish")
-            given = feedback_of(feedback, sees_all_losses(self.learner))
+            given = feedback_of(feedback, self.learner)
             event = self._desk.learn(episode, given)
             written = self._note_closed(event)
         self._wait_for(written)

@@ -12,7 +12,7 @@ from rich.progress import Progress as Bars
 
 from advmdp.cli.terminal.screen import is_live
 from advmdp.display.durations import duration
-from advmdp.play import Progress
+from advmdp.playing.watch import Progress
 
 Report = Callable[[Progress], None]
 Followers = Callable[[str], Report | None]

@@ -16,7 +16,9 @@ from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, CheckpointSche
 from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunStopped
 from advmdp.experiments.spec import RunSpec
 from advmdp.experiments.specs.delay import delays_of
-from advmdp.play import NotResumable, Progress, play
+from advmdp.play import play
+from advmdp.playing.snapshots import NotResumable
+from advmdp.playing.watch import Progress
 from advmdp.store.checkpoints import Checkpoint, Checkpoints
 from advmdp.store.outcome import outcome_of
 

@@ -32,7 +32,7 @@ NO_BASELINE, UNDAMPED, DAMPED = 0, 1, 2
 class Baseline(NamedTuple):
     """The means and the estimates of all pairs; arrays without entries where there is none."""
 
-    kind: Choice[int]  # NO_BASELINE, UNDAMPED or DAMPED
+    kind: Choice[int]  # NO_BASELINE, UNDAMPED, DAMPED, or one of ``aggregate``
     memory: Number[int]  # visits that m averages over; older ones fade
     damping: Number[float]  # gamma_0
     mean: Lasting[Floats]  # (R,) m

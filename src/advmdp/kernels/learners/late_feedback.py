@@ -61,7 +61,7 @@ def begin_late_update(graph: Graph, state: MirrorState, reading: int, late: Late
         elif reading != TODAY:
             visited.bound[k] = late.bound[k]
         visited.occupancy[k] = late.occupancy[k]
-    estimate_losses(state, late.losses)
     measure = state.step.measure
     today = IssuedEpisode(measure.policy, measure.mass, state.rows)
+    estimate_losses(graph, state, today, late.path, late.losses)
     return take_in(graph, state, today, late.states, late.path, late.losses)

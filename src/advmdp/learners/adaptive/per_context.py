@@ -106,9 +106,9 @@ class PerContext(
     # ------------------------------------------------------------------ the contract
 
     @property
-    def feedback(self) -> Literal["bandit", "full"]:
+    def feedback(self) -> Literal["bandit", "full", "aggregate"]:
         """What the learners see."""
-        found: Literal["bandit", "full"] = self.learners[0].feedback
+        found: Literal["bandit", "full", "aggregate"] = self.learners[0].feedback
         return found
 
     @property
