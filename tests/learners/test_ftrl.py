@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 import advmdp as am
 from advmdp.kernels.learners import interface
-from advmdp.kernels.learners.mirror_descent import begin_update
+from advmdp.kernels.learners.mirror.mirror_descent import begin_update
 from tests.reference.contract import DENSE, WORLDS, follow, knowing
 from tests.reference.plain_ftrl import PlainFTRL
 from tests.reference.plain_uob_reps import random_episodes

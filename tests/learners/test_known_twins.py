@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.learners.mirror_descent import FULL, OWN, UPPER
+from advmdp.kernels.learners.mirror.mirror_descent import FULL, OWN, UPPER
 from advmdp.kernels.planning.optimism import optimistic_response
 from advmdp.layout import Floats
 from advmdp.learners.mirror_descent import MirrorDescent

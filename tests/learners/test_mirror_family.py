@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.learners.mirror_descent import OWN, UPPER
+from advmdp.kernels.learners.mirror.mirror_descent import OWN, UPPER
 from advmdp.kernels.model.row_status import BOUND
 from advmdp.layout import Layout, Table
 from advmdp.learners.mirror_descent import MirrorDescent

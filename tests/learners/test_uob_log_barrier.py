@@ -9,7 +9,7 @@ import pytest
 
 import advmdp as am
 from advmdp.kernels.learners import interface
-from advmdp.kernels.learners.mirror_descent import begin_update
+from advmdp.kernels.learners.mirror.mirror_descent import begin_update
 from tests.reference.contract import knowing
 from tests.reference.plain_log_barrier import PlainUOBLogBarrier
 from tests.reference.plain_uob_reps import random_episodes

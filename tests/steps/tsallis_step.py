@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import advmdp as am
-from advmdp.kernels.learners.mirror_descent import OWN
+from advmdp.kernels.learners.mirror.mirror_descent import OWN
 from advmdp.kernels.model.graph import Floats, Graph
 from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.model.visits import Counts

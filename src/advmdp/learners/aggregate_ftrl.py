@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from advmdp.kernels.ftrl.model import EMPIRICAL
-from advmdp.kernels.learners.aggregate import SUM_OWN, SUM_UPPER
-from advmdp.kernels.learners.mirror_descent import OWN, UPPER
+from advmdp.kernels.learners.mirror.aggregate import SUM_OWN, SUM_UPPER
+from advmdp.kernels.learners.mirror.mirror_descent import OWN, UPPER
 from advmdp.layout import Layout
 from advmdp.learners.baselines import estimates_of_all_pairs
 from advmdp.learners.ftrl import FollowTheRegularisedLeader, box_of_one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.learners.mirror_descent import OWN
+from advmdp.kernels.learners.mirror.mirror_descent import OWN
 from advmdp.layout import Layout
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (

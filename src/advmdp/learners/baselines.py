@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.learners.baseline import DAMPED, NO_BASELINE, UNDAMPED, Baseline
+from advmdp.kernels.learners.mirror.baseline import DAMPED, NO_BASELINE, UNDAMPED, Baseline
 from advmdp.layout import Layout
 from advmdp.learners.tuning import checked_rate
 from advmdp.number_checks import shown, whole_number

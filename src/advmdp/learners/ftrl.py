@@ -8,8 +8,8 @@ from advmdp.kernels.ftrl.model import EMPIRICAL
 from advmdp.kernels.ftrl.objective import FTRLSettings, FTRLStep
 from advmdp.kernels.ftrl.regulariser import HYBRID
 from advmdp.kernels.ftrl.step import restart
-from advmdp.kernels.learners.baseline import Baseline
-from advmdp.kernels.learners.mirror_descent import MirrorState
+from advmdp.kernels.learners.mirror.baseline import Baseline
+from advmdp.kernels.learners.mirror.mirror_descent import MirrorState
 from advmdp.kernels.model.measure import Measure
 from advmdp.layout import Layout
 from advmdp.learners.mirror_descent import MirrorDescent

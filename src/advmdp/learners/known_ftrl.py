@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.learners.mirror_descent import OWN
+from advmdp.kernels.learners.mirror.mirror_descent import OWN
 from advmdp.layout import Floats, Layout
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.feedback import FlatEpisode

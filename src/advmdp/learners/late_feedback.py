@@ -11,7 +11,7 @@ from advmdp.kernels.accounting import late_episodes
 from advmdp.kernels.accounting.late_episodes import play_late_episodes, take_next
 from advmdp.kernels.accounting.ledger import Ledger
 from advmdp.kernels.learners import interface
-from advmdp.kernels.learners.late_feedback import (
+from advmdp.kernels.learners.mirror.late_feedback import (
     ADAPTED,
     OWN_TIME,
     TODAY,
@@ -20,7 +20,7 @@ from advmdp.kernels.learners.late_feedback import (
     begin_late_update,
     is_dropped,
 )
-from advmdp.kernels.learners.mirror_descent import bound_visits
+from advmdp.kernels.learners.mirror.mirror_descent import bound_visits
 from advmdp.layout import Floats
 from advmdp.learners.base import CompiledLoop, TakesLateFeedback
 from advmdp.learners.episode_record import EpisodeRecord
@@ -29,7 +29,7 @@ from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.number_checks import shown
 
 READINGS = {"adapted": ADAPTED, "own-time": OWN_TIME, "today": TODAY, "wait": WAITING}
-"""What divides a late loss, see ``advmdp.kernels.learners.late_feedback``."""
+"""What divides a late loss, see ``advmdp.kernels.learners.mirror.late_feedback``."""
 
 
 def checked_reading(late: Any) -> str:

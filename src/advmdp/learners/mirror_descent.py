@@ -12,8 +12,8 @@ from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.accounting.ledger import ESTIMATED, PROJECTIONS, Ledger
 from advmdp.kernels.learners import interface
-from advmdp.kernels.learners.baseline import NO_BASELINE, Baseline, write_baseline
-from advmdp.kernels.learners.mirror_descent import (
+from advmdp.kernels.learners.mirror.baseline import NO_BASELINE, Baseline, write_baseline
+from advmdp.kernels.learners.mirror.mirror_descent import (
     FULL,
     UPPER,
     IssuedEpisode,
@@ -50,7 +50,7 @@ class MirrorDescent(OccupancyLearner, HasHorizon, EstimatesLosses, IssuesRecords
     """An occupancy measure moved by regularised steps over a set of transitions.
 
     A learner of the family chooses its rates, its estimator and its set (see
-    ``advmdp.kernels.learners.mirror_descent``); everything else is here.  Another step than the
+    ``advmdp.kernels.learners.mirror.mirror_descent``); everything else is here.  Another step than the
     paper's is chosen by overriding ``_new_step``.
     """
 

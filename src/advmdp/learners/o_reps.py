@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.learners.mirror_descent import FULL, OWN
+from advmdp.kernels.learners.mirror.mirror_descent import FULL, OWN
 from advmdp.layout import Layout
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.kernels.learners.baseline import Baseline
 from advmdp.kernels.learners.fpop import FPLState, FPOPState
 from advmdp.kernels.learners.hedge import Exp3IXState, MDPEState, NGSState
-from advmdp.kernels.learners.mirror_descent import VisitedPairs
+from advmdp.kernels.learners.mirror.baseline import Baseline
+from advmdp.kernels.learners.mirror.mirror_descent import VisitedPairs
 from advmdp.kernels.learners.q_learning import QLearningState
 from advmdp.kernels.learners.ucbvi import UCBVIState
 from advmdp.kernels.learners.ucrl2 import UCRL2State

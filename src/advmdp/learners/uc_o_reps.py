@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from advmdp.kernels.learners.mirror_descent import FULL
+from advmdp.kernels.learners.mirror.mirror_descent import FULL
 from advmdp.layout import Layout
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from advmdp.kernels.ftrl.model import EMPIRICAL, LOWER
-from advmdp.kernels.learners.mirror_descent import UPPER
+from advmdp.kernels.learners.mirror.mirror_descent import UPPER
 from advmdp.layout import Layout
 from advmdp.learners.ftrl import FollowTheRegularisedLeader
 from advmdp.learners.tuning import (

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from advmdp.kernels.ftrl.triples.step import TripleStep
-from advmdp.kernels.learners.mirror_descent import UPPER
+from advmdp.kernels.learners.mirror.mirror_descent import UPPER
 from advmdp.kernels.model.measure import Measure
 from advmdp.layout import Layout
 from advmdp.learners.mirror_descent import MirrorDescent

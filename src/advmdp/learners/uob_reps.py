@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from advmdp.kernels.learners.mirror_descent import PRINTED, UPPER
+from advmdp.kernels.learners.mirror.mirror_descent import PRINTED, UPPER
 from advmdp.layout import Layout
 from advmdp.learners.baselines import MEMORY, chosen_baseline
 from advmdp.learners.mirror_descent import MirrorDescent

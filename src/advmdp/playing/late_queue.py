@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.accounting.late_episodes import ARRIVED, DEPARTED, Arrivals, InFlight
-from advmdp.kernels.learners.late_feedback import LateEpisode
+from advmdp.kernels.learners.mirror.late_feedback import LateEpisode
 from advmdp.layout import Layout
 from advmdp.learners.feedback import Trajectory, check_trajectory
 from advmdp.world.delays import LOST, DelayProcess, Delays, drawn_delays

@@ -18,7 +18,7 @@ from advmdp.batch import BatchRun, play_batch
 from advmdp.claims.playing import observer_kernel as kernel
 from advmdp.claims.playing.observer_kernel import LemmaObserver
 from advmdp.evaluation.run import Run
-from advmdp.kernels.learners.mirror_descent import MirrorState
+from advmdp.kernels.learners.mirror.mirror_descent import MirrorState
 from advmdp.kernels.model.visits import EPOCH
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import CompiledLoop

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from advmdp.kernels.accounting.ledger import Ledger, World
 from advmdp.kernels.accounting.observers import observe_after, observe_before, observe_end
-from advmdp.kernels.learners.mirror_descent import MirrorState
+from advmdp.kernels.learners.mirror.mirror_descent import MirrorState
 from advmdp.kernels.model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_size
 from advmdp.kernels.model.log_storage import linear
 from advmdp.kernels.model.row_status import is_free, is_known

@@ -14,13 +14,13 @@ from ..learners.interface import (
     settle_update,
     solve_pending,
 )
-from ..learners.late_feedback import (
+from ..learners.mirror.late_feedback import (
     LateEpisode,
     begin_late_update,
     bound_present_visits,
     is_dropped,
 )
-from ..learners.mirror_descent import MirrorState
+from ..learners.mirror.mirror_descent import MirrorState
 from ..model.graph import Floats, Graph
 from ..model.losses import LossProgram, fill_losses, observe_path
 from ..model.visits import EPISODES, Counts

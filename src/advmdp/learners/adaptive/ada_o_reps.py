@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from advmdp.errors import UncertifiedStep
-from advmdp.kernels.learners.ada_mirror import (
+from advmdp.kernels.learners.mirror.ada_mirror import (
     LAST,
     AdaMirrorState,
     AdaSettings,

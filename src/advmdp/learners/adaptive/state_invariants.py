@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advmdp.kernels.learners.ada_ftrl import AdaFTRLState
-from advmdp.kernels.learners.ada_mirror import AdaMirrorState
+from advmdp.kernels.learners.mirror.ada_mirror import AdaMirrorState
 from advmdp.kernels.learners.planner import PlannerState
 from advmdp.kernels.model.recent import Recent
 from advmdp.kernels.model.transition import Transition

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import AdvMDPError, InvalidInput
-from advmdp.kernels.learners.baseline import NO_BASELINE
+from advmdp.kernels.learners.mirror.baseline import NO_BASELINE
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import (
     DeclaresFeedback,

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.graph import Floats, Graph, owner_of
-from ..model.log_storage import linear
-from ..model.visits import Counts
-from ..runtime.targets import kernel, leaf
-from ..runtime.threads import barrier, shared
+from ...model.graph import Floats, Graph, owner_of
+from ...model.log_storage import linear
+from ...model.visits import Counts
+from ...runtime.targets import kernel, leaf
+from ...runtime.threads import barrier, shared
 from .baseline import Baseline
 
 SUM_OWN, SUM_UPPER = 3, 4

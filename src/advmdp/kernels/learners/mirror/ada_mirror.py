@@ -23,19 +23,19 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..model.flow import expected_loss
-from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers
-from ..model.measure import Measure, copy_measure
-from ..model.recent import Recent, remember
-from ..model.visits import EPISODES, EPOCH, OPENS, Counts, Visits, record, settle
-from ..planning.linear_maximum import Reach
-from ..planning.optimism import optimistic_response
-from ..runtime.dispatch import Borrowed
-from ..runtime.storage import Choice, Common, Lasting, Number, Scratch
-from ..runtime.targets import kernel, leaf
-from ..sets.confidence import open_epoch, undo_counts
-from ..sets.interface import mean_width
-from ..steps.interface import (
+from ...model.flow import expected_loss
+from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers
+from ...model.measure import Measure, copy_measure
+from ...model.recent import Recent, remember
+from ...model.visits import EPISODES, EPOCH, OPENS, Counts, Visits, record, settle
+from ...planning.linear_maximum import Reach
+from ...planning.optimism import optimistic_response
+from ...runtime.dispatch import Borrowed
+from ...runtime.storage import Choice, Common, Lasting, Number, Scratch
+from ...runtime.targets import kernel, leaf
+from ...sets.confidence import open_epoch, undo_counts
+from ...sets.interface import mean_width
+from ...steps.interface import (
     VALUE,
     add_losses,
     certificate_of,
@@ -44,7 +44,7 @@ from ..steps.interface import (
     pull_towards,
     solve_step,
 )
-from . import interface
+from .. import interface
 
 # Places in ``gaps``: G of the coming episode, and G after the last one, before it was forgotten.
 COMING, LAST = 0, 1

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model.graph import Floats, Graph, owner_of
-from ..model.log_storage import linear
-from ..model.visits import Counts
-from ..planning.upper_occupancy import loose_state_occupancies
-from ..runtime.storage import Choice, Lasting, Number, Scratch
-from ..runtime.targets import kernel
-from ..runtime.threads import barrier, shared
+from ...model.graph import Floats, Graph, owner_of
+from ...model.log_storage import linear
+from ...model.visits import Counts
+from ...planning.upper_occupancy import loose_state_occupancies
+from ...runtime.storage import Choice, Lasting, Number, Scratch
+from ...runtime.targets import kernel
+from ...runtime.threads import barrier, shared
 
 STEEPEST = 300.0  # the largest eta |l^| of one step, as for estimates without a baseline
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..model.graph import Floats, Graph
-from ..model.visits import EPISODES, Counts
-from ..runtime.storage import Scratch
-from ..runtime.targets import kernel
+from ...model.graph import Floats, Graph
+from ...model.visits import EPISODES, Counts
+from ...runtime.storage import Scratch
+from ...runtime.targets import kernel
 from .mirror_descent import IssuedEpisode, MirrorState, bound_visits, estimate_losses, take_in
 
 OWN_TIME, ADAPTED, TODAY, WAITING = 0, 1, 2, 3

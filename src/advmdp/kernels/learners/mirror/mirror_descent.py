@@ -24,19 +24,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.flow import expected_loss
-from ..model.graph import Floats, Graph
-from ..model.log_storage import linear
-from ..model.visits import EPOCH, MOVES, OPENS, Counts, Visits, record, settle
-from ..planning.linear_maximum import Reach
-from ..planning.upper_occupancy import largest_state_occupancy
-from ..runtime.dispatch import Borrowed
-from ..runtime.storage import Choice, Lasting, Number, Scratch
-from ..runtime.targets import kernel, leaf
-from ..runtime.threads import barrier, shared
-from ..sets.confidence import open_epoch, undo_counts
-from ..sets.interface import learns_from_counts, mean_width
-from ..steps.interface import (
+from ...model.flow import expected_loss
+from ...model.graph import Floats, Graph
+from ...model.log_storage import linear
+from ...model.visits import EPOCH, MOVES, OPENS, Counts, Visits, record, settle
+from ...planning.linear_maximum import Reach
+from ...planning.upper_occupancy import largest_state_occupancy
+from ...runtime.dispatch import Borrowed
+from ...runtime.storage import Choice, Lasting, Number, Scratch
+from ...runtime.targets import kernel, leaf
+from ...runtime.threads import barrier, shared
+from ...sets.confidence import open_epoch, undo_counts
+from ...sets.interface import learns_from_counts, mean_width
+from ...steps.interface import (
     COOPERATIVE,
     GAP,
     RESIDUAL,
@@ -50,7 +50,7 @@ from ..steps.interface import (
     remove_path_losses,
     solve_step,
 )
-from . import interface
+from .. import interface
 from .aggregate import estimate_from_sum, is_aggregate
 from .baseline import (
     NO_BASELINE,

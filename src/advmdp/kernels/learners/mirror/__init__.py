@@ -1,0 +1,1 @@
+"""Mirror descent on occupancy measures: update, estimators, late feedback, adaptive rates."""
