@@ -50,8 +50,8 @@ class MirrorDescent(OccupancyLearner, HasHorizon, EstimatesLosses, IssuesRecords
     """An occupancy measure moved by regularised steps over a set of transitions.
 
     A learner of the family chooses its rates, its estimator and its set (see
-    ``advmdp.kernels.learners.mirror.mirror_descent``); everything else is here.  Another step than the
-    paper's is chosen by overriding ``_new_step``.
+    ``advmdp.kernels.learners.mirror.mirror_descent``); everything else is here.  Another step than
+    the paper's is chosen by overriding ``_new_step``.
     """
 
     feedback: ClassVar[Literal["bandit", "full", "aggregate"]] = "bandit"
