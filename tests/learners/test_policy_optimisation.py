@@ -266,8 +266,8 @@ def test_with_a_known_transition_and_all_losses_it_is_mdp_e(n_successors: int | 
     assert apo.epoch == 1
 
 
-def test_pomd_with_a_known_transition_and_every_loss_seen_is_mdp_e() -> None:
-    # One state in each layer and one action: every pair is visited, u = 1, and Q is exact.
+def test_where_there_is_nothing_to_choose_every_loss_is_seen_as_it_is() -> None:
+    # One state in each layer and one action: every pair is visited, and u = 1.
     learner = am.POMD(am.Layout((1, 1, 1, 1), 1), 10, gamma=1e-12)
     learner.update(am.Trajectory([0, 0, 0, 0], [0, 0, 0], [0.1, 0.2, 0.4]))
     assert np.allclose(learner.estimate_of_last, [0.1, 0.2, 0.4], rtol=1e-9)

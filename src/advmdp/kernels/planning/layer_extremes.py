@@ -32,29 +32,43 @@ class Fill(NamedTuple):
     order: Scratch[NDArray[np.int64]]  # (widest layer,) their positions, f descending
 
 
-def _pour(lanes: Lanes, lower: Any, room: Any, total: Any, left: Any, worth: Any) -> Sequence[Any]:
-    take = lanes.smaller(left, room)
-    gain = lanes.times(lanes.add(lower, take), worth)
-    return [lanes.add(total, gain), lanes.subtract(left, take)]
+def _pour(lanes: Lanes, *entries: Any) -> Sequence[Any]:
+    lower, room, lower_too, room_too, total, left, worth, worth_too = entries
+    for least, most, price in ((lower, room, worth), (lower_too, room_too, worth_too)):
+        take = lanes.smaller(left, most)
+        total = lanes.add(total, lanes.times(lanes.add(least, take), price))
+        left = lanes.subtract(left, take)
+    return [total, left]
 
 
-@vectorised(_pour, n_results=0, writes=[2, 3])
+@vectorised(_pour, n_results=0, writes=[4, 5])
 def pour(
     lower: Floats,
     lower_begin: int,
     room: Floats,
     room_begin: int,
+    lower_too: Floats,
+    lower_too_begin: int,
+    room_too: Floats,
+    room_too_begin: int,
     total: Floats,
     total_begin: int,
     left: Floats,
     left_begin: int,
     size: int,
     worth: float,
+    worth_too: float,
 ) -> None:
-    """Give a state what each of these rows must, and as much of what is left as it can take."""
+    """Give a state what each of these rows must, and as much of what is left as it can take.
+
+    Two states in a pass, the second after the first: what rows have left is read half as often.
+    """
     for m in range(size):
         take = min(left[left_begin + m], room[room_begin + m])
         total[total_begin + m] += (lower[lower_begin + m] + take) * worth
+        left[left_begin + m] -= take
+        take = min(left[left_begin + m], room_too[room_too_begin + m])
+        total[total_begin + m] += (lower_too[lower_too_begin + m] + take) * worth_too
         left[left_begin + m] -= take
 
 
@@ -79,21 +93,42 @@ def sort_values(graph: Graph, k: int, value: Floats, fill: Fill) -> None:
 
 
 @leaf
-def pour_into(graph: Graph, y: int, first: int, columns: Columns, worth: float, fill: Fill) -> None:
-    """``pour`` into state y from all rows that lead to it, the first of the layer being first."""
+def pour_into_two(y: int, z: int, first: int, columns: Columns, value: Floats, fill: Fill) -> None:
+    """``pour`` from all rows of a layer, which begin at ``first``, into y and then into z."""
+    low, room = columns.lower, columns.room
+    here, there = column_begin(columns, y), column_begin(columns, z)
+    pour(
+        low, here, room, here, low, there, room, there, fill.total, first, fill.left, first,
+        column_size(columns, y), value[y], value[z],
+    )  # fmt: skip
+
+
+@leaf
+def pour_into_one(y: int, columns: Columns, worth: float, fill: Fill) -> None:
+    """The same into y from the rows that lead to it, which may be any."""
     begin = column_begin(columns, y)
-    size = column_size(columns, y)
-    if not are_scattered(columns):
-        pour(
-            columns.lower, begin, columns.room, begin, fill.total, first, fill.left, first,
-            size, worth,
-        )  # fmt: skip
-        return
-    for e in range(begin, begin + size):
+    for e in range(begin, begin + column_size(columns, y)):
         r = int64(columns.source[e])
         take = min(fill.left[r], columns.room[e])
         fill.total[r] += (columns.lower[e] + take) * worth
         fill.left[r] -= take
+
+
+@leaf
+def pour_last(y: int, first: int, columns: Columns, worth: float, fill: Fill) -> None:
+    """The same into the last of an odd number of states, which takes all that is left."""
+    begin = column_begin(columns, y)
+    for m in range(column_size(columns, y)):
+        give = columns.lower[place(begin + m)] + fill.left[place(first + m)]
+        fill.total[place(first + m)] += give * worth
+
+
+@leaf
+def in_turn(fill: Fill, i: int, width: int, least: bool | None) -> int:
+    """The position of the i-th state to be filled."""
+    if least is None:
+        return fill.order[i]
+    return fill.order[width - 1 - i]
 
 
 @kernel
@@ -111,14 +146,22 @@ def extremes_over_layer(
         fill.total[place(first + m)] = 0.0
         fill.left[place(first + m)] = columns.slack[place(first + m)]
     sort_values(graph, k + 1, value, fill)
-    for i in range(width):
-        if least is None:
-            y = there + fill.order[i]
-            if value[y] <= 0.0:
-                break
-        else:
-            y = there + fill.order[width - 1 - i]
-        pour_into(graph, y, first, columns, value[y], fill)
+    if are_scattered(columns):
+        for i in range(width):
+            y = there + in_turn(fill, i, width, least)
+            if least is None and value[y] <= 0.0:
+                return
+            pour_into_one(y, columns, value[y], fill)
+        return
+    for pair in range(width // 2):
+        y = there + in_turn(fill, 2 * pair, width, least)
+        z = there + in_turn(fill, 2 * pair + 1, width, least)
+        if least is None and value[y] <= 0.0:
+            return
+        pour_into_two(y, z, first, columns, value, fill)
+    if width % 2 == 1:
+        y = there + in_turn(fill, width - 1, width, least)
+        pour_last(y, first, columns, value[y], fill)
 
 
 @leaf
