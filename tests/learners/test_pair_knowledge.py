@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.optimize import linprog
 
@@ -114,7 +115,7 @@ def test_frames_have_what_the_learner_has() -> None:
     assert frame.height == LAYOUT.n_rows
     sums = frame.group_by("layer", "state").agg(frame["policy"].name).to_dicts()
     assert all(sum(row["policy"]) == pytest.approx(1.0) for row in sums)
-    by_layer = frame.group_by("layer").sum()
+    by_layer = frame.group_by("layer").agg(pl.col("occupancy", "visits").sum())
     np.testing.assert_allclose(by_layer["occupancy"], 1.0, atol=1e-9)
     assert set(by_layer["visits"]) == {T}
     assert (frame["value_low"] <= frame["value"] + 1e-9).all()

@@ -93,6 +93,8 @@ def test_bands_of_many_wait_for_the_pointer(page: Page) -> None:
     assert band.evaluate("made => getComputedStyle(made).opacity") == "0"
     page.locator("#legend button[data-key='ucrl2']").hover()
     assert float(band.evaluate("made => getComputedStyle(made).opacity")) > 0.1
+    other = page.locator("#regret path.band[data-key='uob-reps']")
+    assert other.evaluate("made => getComputedStyle(made).opacity") == "0"
 
 
 def test_one_row_for_each_against_the_chosen_one(page: Page) -> None:
