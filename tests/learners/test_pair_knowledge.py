@@ -153,3 +153,17 @@ def test_other_families(name: str, columns: set[str]) -> None:
 def test_a_learner_of_ones_own_has_a_policy() -> None:
     columns = pair_columns(LAYOUT, am.Uniform(LAYOUT).policy(), knowledge_of(object()))
     assert list(columns) == ["policy"]
+
+
+def test_names_and_missing_actions() -> None:
+    layout = am.Layout(
+        (1, 2, 1),
+        [[2], [1, 2]],
+        state_names=[["depot"], ["north", "south"]],
+        action_names=["a", "b"],
+    )
+    frame = am.UOBREPS(layout, n_episodes=10).to_frame()
+    assert frame["state"].to_list() == ["depot", "depot", "north", "south", "south"]
+    assert frame["action"].to_list() == ["a", "b", "a", "a", "b"]
+    sums = frame.group_by("state").agg(pl.col("policy").sum())
+    np.testing.assert_allclose(sums["policy"], 1.0, atol=1e-12)

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput, MissingExtra
 from advmdp.layout import Floats, Layout
@@ -15,34 +16,31 @@ from advmdp.number_checks import shown
 PLACES = ("layer", "state", "action")
 
 
+def existing_rows(layout: Layout) -> NDArray[np.int64]:
+    """The rows of actions that their states have; the others only fill up the tables."""
+    actions = np.arange(layout.n_actions)
+    exists = [actions < counts[:, np.newaxis] for counts in layout.action_counts]
+    return np.flatnonzero(np.concatenate(exists).ravel())
+
+
 def pair_places(layout: Layout) -> dict[str, list[Any]]:
-    """The layer, the state and the action of every row, by their names."""
+    """The layer, the state and the action of every existing row, by their names."""
     places: dict[str, list[Any]] = {name: [] for name in PLACES}
-    for k in range(layout.n_layers):
-        for i in range(layout.layer_sizes[k]):
-            for a in range(layout.n_actions):
-                for name, value in zip(
-                    PLACES, (k, state_name(layout, k, i), action_name(layout, k, i, a)), strict=True
-                ):
-                    places[name].append(value)
+    for r in existing_rows(layout).tolist():
+        k, (flat_state, action) = int(layout.row_layer[r]), divmod(r, layout.n_actions)
+        state = flat_state - int(layout.layer_start[k])
+        places["layer"].append(k)
+        places["state"].append(layout.state_name(k, state))
+        places["action"].append(layout.action_name(k, state, action))
     return places
-
-
-def state_name(layout: Layout, k: int, i: int) -> str | int:
-    """The name of the i-th state of layer k: the declared number, where it has no other."""
-    return int(layout.original_state[k][i])
-
-
-def action_name(layout: Layout, k: int, i: int, a: int) -> str | int:
-    """The name of an action in that state."""
-    return a
 
 
 def frame_of(layout: Layout, columns: Mapping[str, Floats], library: str = "polars") -> Any:
     """The columns beside the places, as a frame."""
     if library not in ("polars", "pandas"):
         raise InvalidInput(f"{shown(library)} is neither 'polars' nor 'pandas'", field="library")
-    content = {**pair_places(layout), **{name: np.asarray(v) for name, v in columns.items()}}
+    rows = existing_rows(layout)
+    content = {**pair_places(layout), **{name: values[rows] for name, values in columns.items()}}
     try:
         return import_module(library).DataFrame(content)
     except ModuleNotFoundError:

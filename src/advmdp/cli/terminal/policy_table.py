@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advmdp.layout import Floats, Layout
-from advmdp.learners.pair_frame import pair_places
+from advmdp.learners.pair_frame import existing_rows, pair_places
 from advmdp.plain_text import plain_text
 
 MOST_ROWS = 200
@@ -17,7 +17,7 @@ MOST_ROWS = 200
 
 def policy_table(title: str, layout: Layout, columns: Mapping[str, Floats]) -> Table:
     """A row for every pair; the names of states and actions are signs, not markup."""
-    places = pair_places(layout)
+    places, there = pair_places(layout), existing_rows(layout)
     # One space between the columns: eleven of them fit into eighty.
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.title = Text(plain_text(title))
@@ -26,7 +26,13 @@ def policy_table(title: str, layout: Layout, columns: Mapping[str, Floats]) -> T
         table.add_column(name, overflow="fold")
     for name in columns:
         table.add_column(name.replace("_", "\n"), justify="right", no_wrap=True)
-    rows = list(zip(zip(*places.values(), strict=True), *columns.values(), strict=True))
+    rows = list(
+        zip(
+            zip(*places.values(), strict=True),
+            *(values[there] for values in columns.values()),
+            strict=True,
+        )
+    )
     for place, *values in rows[:MOST_ROWS]:
         told = (Text(plain_text(str(name))) for name in place)
         table.add_row(*told, *map(_number, columns, values))

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from advmdp.layout import Floats, Layout
-from advmdp.learners.pair_frame import action_name, state_name
 from advmdp.plain_text import plain_text
 from advmdp.reports.figures.line_styles import COLOURS, COLOURS_ON_DARK, DARK_PAPER, PAPER
 
@@ -85,7 +84,7 @@ def _placed(layout: Layout, k: int, through: Floats, policy: Floats) -> list[_St
         rows: list[int] = []
         if k < layout.n_layers:
             first = number * layout.n_actions
-            own = policy[first : first + layout.n_actions]
+            own = policy[first : first + int(layout.action_counts[k][number - numbers[0]])]
             chosen = np.sort(np.argsort(-own, kind="stable")[:MOST_ACTIONS])
             rows = (first + chosen).tolist()
         height = HEAD + LINE * len(rows) + (6 if rows else 0)
@@ -125,7 +124,7 @@ def _box(
 ) -> list[str]:
     """A state with its name, its chance, and a bar for each action."""
     index = state.number - int(layout.layer_start[k])
-    name, chance = _told("state", state_name(layout, k, index)), f"{through[state.number]:.0%}"
+    name, chance = _told("state", layout.state_name(k, index)), f"{through[state.number]:.0%}"
     parts = [
         f'<rect class="box" x="{state.x}" y="{state.y:g}" width="{BOX}" '
         f'height="{state.height:g}" rx="5"/>',
@@ -138,7 +137,7 @@ def _box(
         told = ", ".join(
             f"{column.replace('_', ' ')} {values[row]:.4g}" for column, values in columns.items()
         )
-        label = _short(_told("action", action_name(layout, k, index, action)), 9)
+        label = _short(_told("action", layout.action_name(k, index, action)), 9)
         parts.append(
             f'<g><title>{escape(told)}</title><rect class="bar a{action % len(COLOURS)}" '
             f'x="{state.x + 72}" y="{y + 4:g}" height="11" '
@@ -149,9 +148,9 @@ def _box(
     return parts
 
 
-def _told(kind: str, name: str | int) -> str:
+def _told(kind: str, name: str) -> str:
     """A name, or the number of what has none."""
-    return name if isinstance(name, str) else f"{kind} {name}"
+    return f"{kind} {name}" if name.isdecimal() else name
 
 
 def _short(text: str, most: int) -> str:
