@@ -96,7 +96,7 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     def update(self, feedback: Any) -> None:
         """Learn from one episode played with ``policy()``."""
         episode, losses = self._checked(feedback)
-        self._learn(self._spread(episode, self._state), losses)
+        self._learn(self._spread(episode), losses)
 
     def _checked(self, feedback: Any) -> tuple[FlatEpisode, tuple[Floats, Floats]]:
         """The episode in flat numbers; losses of the path, and of all rows if they are seen."""
@@ -107,19 +107,17 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
         episode = check_trajectory(self.layout, feedback)
         return episode, (episode.losses, NO_LOSSES)
 
-    def _spread(self, episode: FlatEpisode, played: Any) -> FlatEpisode:
+    def _spread(self, episode: FlatEpisode, policy: Floats | None = None) -> FlatEpisode:
         """The episode on rows of the kernels, where actions have several (``layout_actions``).
 
-        ``played`` is the state that had the policy of the episode, or what was kept of it.  The
-        draws depend on the number of episodes only, so that a learner that was saved goes on with
-        the same bits.
+        ``policy`` is that of the episode, by default the present one.  The draws depend on the
+        number of the episode only, so that a learner that was saved goes on with the same bits.
         """
         if self.layout.stands_for is None:
             return episode
         number = getattr(self, "episodes", 0)
         draws = [uniform_pair(*IN_PLACE, LEARNER, number, k)[0] for k in range(len(episode.path))]
-        kept = played is not self._state
-        policy = played.policy if kept else interface.current_policy(played).array
+        policy = interface.current_policy(self._state).array if policy is None else policy
         path = spread_path(self.layout, episode.path, policy, np.array(draws))
         return episode._replace(path=path)
 

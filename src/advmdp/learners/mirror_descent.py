@@ -109,10 +109,9 @@ class MirrorDescent(
                 "make a learner with a larger n_episodes"
             )
         if record is None:
-            self._learn(self._spread(episode, self._state), losses)
+            self._learn(self._spread(episode), losses)
         else:
-            fixed = instance(record, EpisodeRecord, "record").fixed
-            self._learn_from_record(record, self._spread(episode, fixed), losses)
+            self._learn_from_record(record, episode, losses)
 
     def issue(self) -> EpisodeRecord:
         """What is fixed when a policy is handed out: the policy, the set, the number.
@@ -134,11 +133,8 @@ class MirrorDescent(
         self, record: EpisodeRecord, episode: FlatEpisode, losses: tuple[Floats, Floats]
     ) -> None:
         """The same with the bounds of the episode's own time."""
-        instance(record, EpisodeRecord, "record")
-        if record.layout != self.layout or type(record.fixed.rows) is not type(self._state.rows):
-            raise InvalidInput("update: the record is of another learner; use the one of issue()")
-        if self._update_together is not None:
-            raise InvalidInput("update: learners that share their counts take no records")
+        self._check_record(record)
+        episode = self._spread(episode, record.fixed.policy)
         path = (episode.states, episode.path)
         with self._one_thread:
             if begin_issued_update(
@@ -147,6 +143,13 @@ class MirrorDescent(
                 self._finish(*path)
             else:
                 interface.settle_update(self._graph, self._state)
+
+    def _check_record(self, record: Any) -> None:
+        instance(record, EpisodeRecord, "record")
+        if record.layout != self.layout or type(record.fixed.rows) is not type(self._state.rows):
+            raise InvalidInput("update: the record is of another learner; use the one of issue()")
+        if self._update_together is not None:
+            raise InvalidInput("update: learners that share their counts take no records")
 
     # ------------------------------------------------------------------ what can be looked at
 
