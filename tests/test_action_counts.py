@@ -129,7 +129,7 @@ def test_late_feedback_is_spread_by_the_policy_that_was_played() -> None:
     seen = np.zeros(3)
     for number in range(2000):  # an error of 0.06 is six standard deviations
         late._state.visits.clock[EPISODES] = number
-        seen[late._spread(flat, fixed).path[1] - 3] += 1
+        seen[late._spread(flat, fixed.policy).path[1] - 3] += 1
     assert seen / 2000 == pytest.approx([0.25, 0.75, 0.0], abs=0.06)
 
 
