@@ -12,6 +12,7 @@ import pytest
 
 import advmdp as am
 from advmdp.evaluation.reward_run import EnvironmentRun
+from advmdp.reports.html.self_contained import ASSETS, CHART_SCRIPTS, PALETTES, package_text
 from advmdp.reports.reward_report import reward_page, write_reward_report
 
 RNG = np.random.default_rng(0)
@@ -55,6 +56,8 @@ def test_the_page_contains_everything_and_no_label_is_markup(tmp_path: Path) -> 
     text = path.read_text()
     assert "<good>" not in text
     assert "Lake &amp; shore" in text
+    assert data_of(text)["look"].keys() == {*PALETTES, "styles"}
+    assert all(package_text(ASSETS, name) in text for name in CHART_SCRIPTS)
     assert not re.search(r'(src|href)="http', text)
 
 

@@ -15,9 +15,16 @@ from advmdp.atomic_files import write_atomically
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.reward_run import EnvironmentRun
 from advmdp.layout import Floats
-from advmdp.reports.figures.line_styles import COLOURS, DASHES, styles_of
+from advmdp.reports.figures.line_styles import styles_of
 from advmdp.reports.figures.panels import Panel, Series
-from advmdp.reports.html.self_contained import ASSETS, package_text, panel_data, self_contained
+from advmdp.reports.html.self_contained import (
+    ASSETS,
+    CHART_SCRIPTS,
+    PALETTES,
+    package_text,
+    panel_data,
+    self_contained,
+)
 from advmdp.reports.output_path import checked_path
 from advmdp.reports.statistics import mean_band, mean_interval
 from advmdp.reports.tables.table_data import (
@@ -66,7 +73,7 @@ def reward_page(runs: Runs, title: str = TITLE) -> str:
     data = {
         "counts": _counts(groups, length),
         "learners": list(groups),
-        "look": {"colours": COLOURS, "dashes": DASHES, "styles": styles_of(list(groups))},
+        "look": {**PALETTES, "styles": styles_of(list(groups))},
         "panels": panel_data([_so_far(rewards, length), _recent(rewards, length)]),
         "sheet": asdict(_table(groups, rewards, length)),
     }
@@ -75,7 +82,7 @@ def reward_page(runs: Runs, title: str = TITLE) -> str:
         data,
         body=package_text(ASSETS, "rewards.html"),
         style=package_text(ASSETS, "page.css"),
-        script=package_text(ASSETS, "chart.js") + package_text(ASSETS, "rewards.js"),
+        script="".join(package_text(ASSETS, name) for name in (*CHART_SCRIPTS, "rewards.js")),
     )
 
 
