@@ -163,17 +163,18 @@ package = load_cuda_kernels().__name__
 MARK = 77.0
 
 
-def fail_often(project):
-    def pretend(graph, measure, rows, solver, in_logs):
-        if in_logs is None or solver.certificate.figures[2] == MARK:
+def fail_if_marked(project_safely):
+    def pretend(graph, measure, rows, solver):
+        if solver.certificate.figures[2] == MARK:
             return False
-        return project(graph, measure, rows, solver, in_logs)
+        return project_safely(graph, measure, rows, solver)
 
     return pretend
 
 
 step = importlib.import_module(f"{package}.kl.step")
-step.project = fail_often(step.project)
+step.project = lambda *arguments: False
+step.project_safely = fail_if_marked(step.project_safely)
 losses = am.losses.Stochastic(np.ones(LAYOUT.n_rows))
 """
 

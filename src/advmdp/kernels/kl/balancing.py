@@ -35,7 +35,7 @@ from .projection import (
 from .tempered import evaluate_tempered
 
 EXPONENT_ROUNDING = 4e-16  # of G, relative to the largest logarithm in it
-SHORTEST = 1e-3  # part of a Newton step before it is given up for scaling
+SHORTEST = 1e-8  # part of a Newton step before it is given up for scaling: kinks can be near
 STIFFEST = 0.1  # ridge, as a part of a state's flow
 NEIGHBOURS = 1e6  # states with this much more flow than any that is out of balance stay
 
@@ -128,7 +128,7 @@ def balance(
                 found = evaluate_at(graph, measure, rows, solver, power, step)
                 decreased = found[0] <= value + 1e-4 * step * slope + rounding
                 visible = step * slope < -10.0 * rounding
-                accepted = decreased and (visible or found[2] < relative)
+                accepted = decreased and (visible or found[2] <= relative + rounding)
                 if accepted:
                     value, absolute, relative, ratio = found
                 step *= 0.5

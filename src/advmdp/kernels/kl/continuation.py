@@ -20,7 +20,7 @@ from ..model.log_storage import logarithm
 from ..model.measure import Measure
 from ..runtime.targets import kernel
 from ..steps.interface import EVALUATIONS, GAP, ITERATIONS, PRODUCTS, SAFE
-from .balancing import balance
+from .balancing import EXPONENT_ROUNDING, balance
 from .commit import commit
 from .projection import (
     FLOORED_TOLERANCE,
@@ -109,10 +109,12 @@ def project_safely(graph: Graph, measure: Measure, rows: Any, solver: Solver) ->
     if project(graph, measure, rows, solver, True):
         return True
     counts = solver.certificate.counts
-    tolerance = FLOORED_TOLERANCE if rows.least_occupancy > 0.0 else FLOW_TOLERANCE
     spread = max(
         largest_log(measure.chance), max(largest_log(measure.policy), largest_log(measure.mass))
     )
+    tolerance = FLOW_TOLERANCE
+    if rows.least_occupancy > 0.0:  # flows are known no better than the logarithms they come from
+        tolerance = min(tolerance, max(FLOORED_TOLERANCE, EXPONENT_ROUNDING * spread))
     for i in (ITERATIONS, EVALUATIONS, PRODUCTS):
         counts[i] = 0
     counts[SAFE] = 1
