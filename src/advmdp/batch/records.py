@@ -22,7 +22,7 @@ from advmdp.kernels.accounting.evaluation_point import (
     WIDTH,
 )
 from advmdp.kernels.accounting.ledger import EXPECTED, REALISED
-from advmdp.learners.base import EstimatesLosses, HasEpochs, HasWidth, offers
+from advmdp.learners.base import EstimatesLosses, HasEpochs, HasEpochStarts, HasWidth, offers
 
 if TYPE_CHECKING:
     from advmdp.batch.wave import Wave
@@ -109,7 +109,9 @@ class Records:
             decomposition=Decomposition(*terms) if estimates else None,
             epoch=epoch if offers(learner, HasEpochs) else None,
             mean_width=curves[WIDTH].copy() if offers(learner, HasWidth) else None,
-            epoch_starts=final["starts"][: epoch[-1]].copy() if estimates else None,
+            epoch_starts=final["starts"][: epoch[-1]].copy()
+            if offers(learner, HasEpochStarts)
+            else None,
             solver=solver_statistics(ledger) if estimates else None,
             best=best_fixed_policy(run.mdp, final["total"]),
             seconds=seconds,
