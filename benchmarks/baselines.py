@@ -104,18 +104,16 @@ def judge() -> dict[str, Any]:
     """The preset on the judged cases, beside what ``benchmarks.presets`` found there."""
     before = json.loads(PRESETS.read_text())["judge"]["runs"]
     rows: Rows = []
-    runs = {}
     for case in JUDGED:
         [found] = measure(BASELINE, [PRACTICAL[BASELINE]], [case], JUDGED_SEEDS, on_cpu)
         what = "loss" if case.kind == "switching" else "regret"
-        row: dict[str, Any] = {"case": f"{case.name} ({what})"}
+        row: dict[str, Any] = {"case": case.name, "of": what}
         for label, scores in {**before[case.name], "baseline": found}.items():
-            row[label] = f"{np.mean(scores[case.name][what]):,.0f}"
-        runs[case.name] = found
+            row[label] = round(float(np.mean(scores[case.name][what])))
         rows.append({"theory": "-", **row})
         print(row, flush=True)
     table("T = 100,000, mean over 10 worlds", rows)
-    return {"preset": PRACTICAL[BASELINE], "runs": runs}
+    return {"preset": PRACTICAL[BASELINE], "means": rows}
 
 
 def main() -> None:
