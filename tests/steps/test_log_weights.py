@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.kl.geometric_mean import copy_measure, pull_towards
+from advmdp.kernels.kl.logs.geometric_mean import copy_measure, pull_towards
 from advmdp.kernels.kl.step import KLStep
 from advmdp.kernels.steps.interface import add_losses, solve_step
 from advmdp.steps.workspace import new_kl_step, new_measure

@@ -15,8 +15,8 @@ import numpy as np
 
 from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput, UncertifiedStep
-from advmdp.kernels.kl.continuation import project_safely
 from advmdp.kernels.kl.projection import project as project_measure
+from advmdp.kernels.kl.safe.continuation import project_safely
 from advmdp.kernels.kl.weights import project_weights
 from advmdp.kernels.model.measure import join
 from advmdp.kernels.runtime.targets import machine_code

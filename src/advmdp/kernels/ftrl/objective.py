@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..model.graph import Floats
+from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_dot
+from ..model.log_storage import linear
 from ..model.visits import Counts
 from ..runtime.storage import Choice, Lasting, Number, Scratch
 from ..runtime.targets import kernel, leaf
@@ -81,3 +82,32 @@ def take_back(step: FTRLStep) -> None:
     copy_objective(step.old, step.objective)
     for i in range(step.clock.shape[0]):
         step.clock[i] = step.old_clock[i]
+
+
+@leaf
+def adapt_barrier(
+    graph: Graph,
+    measure: FixedMeasure,
+    losses: Floats,
+    value: Floats,
+    factor: float,
+    barrier: Floats,
+) -> None:
+    """b(x, a) += factor q_t(x, a)^2 (Q(x, a) - V(x))^2 / b(x, a), for the losses of an episode.
+
+    Q and V are those of the played policy under the fixed transition: b^2 grows by 2 factor times
+    the stability term of the analysis.  ``losses`` (R,) is overwritten with Q, ``value`` (S,) is V.
+    """
+    value[value.shape[0] - 1] = 0.0
+    for back in range(n_layers(graph)):
+        k = n_layers(graph) - 1 - back
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            mean = 0.0
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                losses[r] += row_dot(graph, r, measure.chance, value)
+                mean += linear(measure.policy[r]) * losses[r]
+            value[x] = mean
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                q = linear(measure.mass[x]) * linear(measure.policy[r])
+                away = q * (losses[r] - mean)
+                barrier[r] += factor * away * away / barrier[r]

@@ -24,10 +24,17 @@ from ..steps import interface
 from ..steps.interface import Certificate
 from .model import renew_rows
 from .newton import cold_room, is_feasible, minimise_from, shift_costs
-from .objective import AGE, PENDING, RENEWED, FTRLStep, keep_objective, take_back
+from .objective import (
+    AGE,
+    PENDING,
+    RENEWED,
+    FTRLStep,
+    adapt_barrier,
+    keep_objective,
+    take_back,
+)
 from .regulariser import Regulariser
 from .warm_start import settle_path
-from .weights import adapt_barrier
 
 
 @interface.forget_bounds.register(FTRLStep)

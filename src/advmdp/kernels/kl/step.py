@@ -19,9 +19,9 @@ from ..runtime.threads import shared
 from ..sets.held import UNKNOWN
 from ..steps import interface
 from ..steps.interface import COOPERATIVE, Certificate
-from .continuation import project_safely
-from .geometric_mean import pull_towards
+from .logs.geometric_mean import pull_towards
 from .projection import Solver, project
+from .safe.continuation import project_safely
 
 # The largest eta l of one step: a factor of e^-300.  It is at most eta / gamma, which is 1 in the
 # theorem and 200 in the preset; larger ratios and estimators without exploration can meet the

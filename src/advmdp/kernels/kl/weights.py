@@ -21,7 +21,7 @@ from ..model.row_status import is_known
 from ..runtime.passes import sum_and_low
 from ..runtime.targets import kernel, leaf
 from ..sets.interface import known_transition
-from .log_weights import load_log_weights, share_layer, share_state
+from .logs.log_weights import load_log_weights, share_layer, share_state
 from .merged_rows import note_all_rows
 from .projection import Solver, project
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..model.graph import (
+from ...model.graph import (
     Graph,
     layer_begin,
     layer_end,
@@ -22,16 +22,16 @@ from ..model.graph import (
     row_size,
     successor_of,
 )
-from ..model.log_storage import logarithm
-from ..model.measure import Measure
-from ..model.row_status import is_free, is_known
-from ..runtime.targets import kernel, leaf
-from ..sets.ball_clamp import floor_scale
-from ..sets.held import hold_point, hold_written, is_point
-from ..sets.interface import solve_row_in_logs
-from ..sets.log_domain import normalise_in_logs
-from .dual import Dual
-from .merged_rows import widest_tilt
+from ...model.log_storage import logarithm
+from ...model.measure import Measure
+from ...model.row_status import is_free, is_known
+from ...runtime.targets import kernel, leaf
+from ...sets.ball_clamp import floor_scale
+from ...sets.held import hold_point, hold_written, is_point
+from ...sets.interface import solve_row_in_logs
+from ...sets.log_domain import normalise_in_logs
+from ..dual import Dual
+from ..merged_rows import widest_tilt
 
 
 @kernel

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_begin, row_size
-from ..model.log_storage import from_log
-from ..model.measure import Measure
-from ..model.row_status import is_known
-from ..runtime.targets import kernel, leaf
-from ..sets.interface import known_transition
+from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_begin, row_size
+from ...model.log_storage import from_log
+from ...model.measure import Measure
+from ...model.row_status import is_known
+from ...runtime.targets import kernel, leaf
+from ...sets.interface import known_transition
 
 
 @leaf

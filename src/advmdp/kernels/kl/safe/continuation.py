@@ -15,20 +15,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..model.graph import Floats, Graph
-from ..model.log_storage import logarithm
-from ..model.measure import Measure
-from ..runtime.targets import kernel
-from ..steps.interface import EVALUATIONS, GAP, ITERATIONS, PRODUCTS, SAFE
-from .balancing import EXPONENT_ROUNDING, balance
-from .commit import commit
-from .projection import (
+from ...model.graph import Floats, Graph
+from ...model.log_storage import logarithm
+from ...model.measure import Measure
+from ...runtime.targets import kernel
+from ...steps.interface import EVALUATIONS, GAP, ITERATIONS, PRODUCTS, SAFE
+from ..commit import commit
+from ..projection import (
     FLOORED_TOLERANCE,
     FLOW_TOLERANCE,
     RELATIVE_TOLERANCE,
     Solver,
     project,
 )
+from .balancing import EXPONENT_ROUNDING, balance
 
 TAME, TAMEST = 20.0, 0.1  # the largest logarithm among the weights at the start
 ON_THE_WAY = 1e-6, 0.3  # flow residual, and the same relative to a state's flow

@@ -17,13 +17,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..model.graph import Graph, n_layers
-from ..model.measure import Measure
-from ..runtime.targets import kernel, leaf
-from ..steps.interface import EVALUATIONS, ITERATIONS, RESIDUAL, VALUE
-from .linear.blocks import RIDGE
-from .linear.directions import NEGLIGIBLE, careful_direction, scaling_direction
-from .projection import (
+from ...model.graph import Graph, n_layers
+from ...model.measure import Measure
+from ...runtime.targets import kernel, leaf
+from ...steps.interface import EVALUATIONS, ITERATIONS, RESIDUAL, VALUE
+from ..linear.blocks import RIDGE
+from ..linear.directions import NEGLIGIBLE, careful_direction, scaling_direction
+from ..projection import (
     FAR,
     MAX_NEWTON,
     MAX_SCALING,

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_begin, row_size
-from ..model.log_storage import logarithm
-from ..model.measure import Measure
-from ..model.measure import copy_measure as copy_measure
-from ..model.row_status import is_known
-from ..runtime.targets import kernel, leaf
+from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_begin, row_size
+from ...model.log_storage import logarithm
+from ...model.measure import Measure
+from ...model.measure import copy_measure as copy_measure
+from ...model.row_status import is_known
+from ...runtime.targets import kernel, leaf
+from ..merged_rows import note_all_rows
 from .log_weights import normalise_row, share_layer, share_state
-from .merged_rows import note_all_rows
 
 
 @leaf

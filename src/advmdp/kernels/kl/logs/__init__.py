@@ -1,0 +1,1 @@
+"""Weights of any size, as logarithms."""
