@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# Python packages and the browser are installed side by side.
+MAKEFLAGS += --jobs=2
+
 .PHONY: demo test bench site browser clean
 
 demo: $(VENV)/installed
