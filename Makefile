@@ -4,21 +4,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-# Python packages and the browser are installed side by side.
+# Packages and the browser are installed side by side; sources are checked while kernels compile.
 MAKEFLAGS += --jobs=2
 
-.PHONY: demo test bench site browser clean
+.PHONY: demo test checked compiled bench site browser clean
 
 demo: $(VENV)/installed
 	$(BIN)/advmdp demo
 
-test: $(VENV)/installed-for-tests browser
+test: browser checked compiled
+	$(BIN)/python -m pytest
+
+checked: $(VENV)/installed-for-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+compiled: $(VENV)/installed-for-tests
 	$(BIN)/python -m tests.warm_up
-	$(BIN)/python -m pytest
 
 bench: $(VENV)/installed-for-tests
 	$(BIN)/python -m benchmarks

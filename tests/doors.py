@@ -76,6 +76,8 @@ _KIND_OF_PARAMETER = {
     "hint_window": ("whole", 5),
     "baseline": ("maybe name", "damped"),
     "baseline_memory": ("whole", 5),
+    "late": ("name", "own-time"),
+    "total_delay": ("whole", 7),
     "n_contexts": ("whole", 2),
     "rule": ("name", "squint"),
     "fresh": ("flag", False),
@@ -121,6 +123,10 @@ def loss_door(process: Any, **arguments: tuple[str, Any]) -> Door:
 def update(states: Any, actions: Any, losses: Any) -> Any:
     """A trajectory is looked at by the learner; what it refuses leaves it as it was."""
     return _fed(am.UOBREPS(LAYOUT, 10), am.Trajectory(states, actions, losses))
+
+
+def update_with_sum(states: Any, actions: Any, total: Any) -> Any:
+    return _fed(am.AggregateUOBFTRL(LAYOUT, 10), am.Aggregate(states, actions, total))
 
 
 def update_with_all(states: Any, actions: Any, losses: Any) -> Any:
@@ -172,10 +178,14 @@ def registered(kind: Any, name: Any, part: Any) -> None:
         registry._locations.update(before)
 
 
-def played_in_a_folder(**arguments: Any) -> Any:
+def in_a_folder(door: Any) -> Callable[..., Any]:
     """Files that are kept go elsewhere."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        return am.gym.play(**arguments)
+
+    def call(**arguments: Any) -> Any:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            return door(**arguments)
+
+    return call
 
 
 ON_PAIRS: Arguments = {"on": ("object", "pairs")}
@@ -329,8 +339,17 @@ DOORS: dict[str, Door] = {
     "Trajectory": (update, {**PATH, "losses": ("table", [0.5, 0.5, 0.5])}),
     "FullInformation": (update_with_all, {**PATH, "losses": ("table", PAIRS)}),
     "Ticket": (finish, {"number": ("whole", 1), "policy": ("table", PAIRS)}),
+    "Aggregate": (update_with_sum, {**PATH, "total": ("real", 1.5)}),
+    "open_service": (
+        in_a_folder(am.open_service),
+        {
+            "path": ("path", "service.am"),
+            "learner": ("object", am.UOBREPS(LAYOUT, 10)),
+            "every": ("whole", 2),
+        },
+    ),
     "Service": (
-        am.Service,
+        in_a_folder(am.Service),
         {
             "learner": ("object", am.UOBREPS(LAYOUT, 10)),
             "path": ("maybe path", "service.am"),
@@ -355,6 +374,9 @@ DOORS: dict[str, Door] = {
             "keep": ("maybe function", None),
             "contexts": ("maybe list", None),
             "losses_outside": ("name", "clip"),
+            "delays": ("maybe object", None),
+            "in_flight": ("maybe object", None),
+            "feedback": ("maybe name", "bandit"),
         },
     ),
     "play_starts": (
@@ -491,7 +513,7 @@ DOORS: dict[str, Door] = {
         },
     ),
     "gym.play": (
-        played_in_a_folder,
+        in_a_folder(am.gym.play),
         {
             "env": ("object", LAKE),
             "learner": ("object", am.Uniform(GAME.layout)),

@@ -91,6 +91,7 @@ def test_declared_supports_pools_and_counts_are_kept() -> None:
 def test_files_and_services_take_prefixes(tmp_path: Path) -> None:
     service = am.Service(am.UOBREPS(LAYOUT, 10), tmp_path / "service.am")
     service.finish(service.begin(), am.Trajectory([0], [1], [0.5]))
+    service.close()
     again = am.Service.load(tmp_path / "service.am")
     assert again.learner.layout.rest_loss == 0.75
     again.finish(again.begin(), am.Trajectory([0, 1], [1, 0], [0.5, 0.0]))

@@ -7,6 +7,7 @@ import io
 import math
 import re
 from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,8 @@ def with_loss(value: float) -> Callable[[Any], Any]:
     """The same feedback with one loss replaced."""
 
     def change(good: Any) -> Any:
+        if isinstance(good, am.Aggregate):  # of three losses
+            return replace(good, total=3.0 * value)
         losses = [np.array(part) for part in good.losses]
         losses[1][...] = value
         return type(good)(good.states, good.actions, losses)
@@ -170,16 +173,29 @@ def with_loss(value: float) -> Callable[[Any], Any]:
 
 
 def with_states(*states: int) -> Callable[[Any], Any]:
-    return lambda good: type(good)(list(states), good.actions, good.losses)
+    return lambda good: replace(good, states=list(states))
 
 
 def with_actions(*actions: int) -> Callable[[Any], Any]:
-    return lambda good: type(good)(good.states, list(actions), good.losses)
+    return lambda good: replace(good, actions=list(actions))
 
 
 def other_type(good: Any) -> Any:
+    if isinstance(good, am.Aggregate):
+        return am.Trajectory(good.states, good.actions, [0.5, 0.5, 0.5])
     other = am.FullInformation if isinstance(good, am.Trajectory) else am.Trajectory
     return other(good.states, good.actions, good.losses)
+
+
+def with_too_few_losses(good: Any) -> Any:
+    if isinstance(good, am.Aggregate):
+        return replace(good, total=[1.0])
+    return replace(good, losses=good.losses[:-1])
+
+
+def with_undeclared_path(good: Any) -> Any:
+    states, actions = undeclared_path()
+    return replace(good, states=states, actions=actions)
 
 
 # For each: how good feedback is spoilt (the grid's layers have 1, 3, 4, 1 states; 5 actions).
@@ -191,14 +207,14 @@ BAD: dict[str, Callable[[Any], Any]] = {
     "too few actions": with_actions(0, 0),
     "action beyond the last": with_actions(0, 5, 0),
     "negative action": with_actions(0, -1, 0),
-    "too few losses": lambda good: type(good)(good.states, good.actions, good.losses[:-1]),
+    "too few losses": with_too_few_losses,
     "loss is nan": with_loss(math.nan),
     "loss below zero": with_loss(-1e-9),
     "loss above one": with_loss(1.0 + 1e-9),
     "loss beyond all units": with_loss(1e101),
-    "undeclared transition": lambda good: type(good)(*undeclared_path(), good.losses),
+    "undeclared transition": with_undeclared_path,
     "another kind of feedback": other_type,
-    "a tuple": lambda good: (good.states, good.actions, good.losses),
+    "a tuple": lambda good: tuple(getattr(good, part.name) for part in fields(good)),
     "nothing": lambda good: None,
 }
 

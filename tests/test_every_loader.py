@@ -56,7 +56,7 @@ from numba.core import config
 import advmdp as am
 from advmdp.archive import read_archive, write_archive
 from tests.fuzz.loaders import goes_on, saved_learner
-from tests.learners.test_hostile_states import altered
+from tests.fuzz.mutations import altered
 
 assert config.BOUNDSCHECK == 1
 path, accepted = Path(sys.argv[1]) / "learner", 0

@@ -71,6 +71,7 @@ def test_a_service_clips_and_counts(tmp_path: Path) -> None:
         service.finish(service.begin(), am.Trajectory([0, 1, 0], [0, 1], losses))
     assert all(map(np.array_equal, *(service.learner.policy() for service in services)))
     assert [service.clipped for service in services] == [2, 0]
+    services[0].close()
     again = am.Service.load(tmp_path / "service.am")
     assert (again.clipped, again.losses_outside) == (2, "clip")
     ticket = again.begin()

@@ -1,14 +1,15 @@
 """``python -m tests.warm_up``: compile what the tests use, every program once.
 
 Two test processes that start with an empty cache would compile the same programs at the same time.
-Here the programs are dealt out to the cores of the machine, the longest first and those with most
-in common one after the other; the tests then load them from the cache.  Nothing depends on it but
-time.
+Here the programs are dealt out to the cores of the machine, those with most in common to one of
+them; the tests then load them from the cache.  Nothing depends on it but time (``-v`` tells it).
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -67,27 +68,34 @@ def observed_run(name: str, wide: bool) -> None:
     observe_run(NARROW, losses_for(NARROW), made(name, NARROW), 3, seed=0)
 
 
-def tasks() -> list[Task]:
+def groups() -> list[list[Task]]:
+    """What has most kernels in common goes to one process: it types and lowers them once."""
     heavy = (compiled_loop, protocol_loop, projection, single_steps)
-    found: list[Task] = [
-        (run, name, wide) for run in heavy for wide in (False, True) for name in BY_SET
-    ]
-    found += [(run, name, False) for run in (*heavy[:2], single_steps) for name in NARROW_ONLY]
-    found += [(observed_run, name, False) for name in BY_SET[:2]]
-    found += [(safe_path, name, False) for name in (*BY_SET[:2], *NARROW_ONLY)]
-    return found + [(run, name, False) for name in OTHERS for run in heavy[:2]]
+    by_set: dict[str, list[Task]] = {
+        name: [(run, name, wide) for wide in (False, True) for run in heavy] for name in BY_SET
+    }
+    for name in BY_SET[:2]:
+        by_set[name] += [(safe_path, name, False), (observed_run, name, False)]
+    single = (*heavy[:2], single_steps, safe_path)
+    box = by_set["uob-reps"] + [(run, "ada-uc-o-reps", False) for run in single]
+    leaders = [(run, name, False) for name in NARROW_ONLY[:2] for run in single]
+    others = [(run, name, False) for name in OTHERS for run in heavy[:2]]
+    return [box, by_set["uob-reps-l1"], by_set["o-reps"], leaders, others]
 
 
-def perform(task: Task) -> None:
-    run, name, wide = task
-    run(name, wide)
+def perform(group: list[Task]) -> None:
+    for run, name, wide in group:
+        begin = time.process_time()
+        run(name, wide)
+        if "-v" in sys.argv:
+            print(f"{time.process_time() - begin:6.1f} s {run.__name__} {name} {wide}", flush=True)
 
 
 def main() -> None:
-    """Deal the tasks out."""
+    """Deal the groups out."""
     workers = os.cpu_count() or 1
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        list(pool.map(perform, tasks()))
+        list(pool.map(perform, groups()))
 
 
 if __name__ == "__main__":

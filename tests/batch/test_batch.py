@@ -248,7 +248,7 @@ print("watched")
 
 @pytest.mark.parametrize("part", range(3))
 def test_every_learner_plays_as_on_the_cpu(part: int) -> None:
-    names = COMPILED[part::3]
+    names = [name for name in COMPILED if not name.startswith("delayed-")][part::3]
     assert simulate(EVERY_LEARNER, ",".join(names)).split() == names
 
 

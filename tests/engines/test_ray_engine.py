@@ -84,7 +84,7 @@ def test_what_is_set_aside_for_a_run() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--task-cores", "2"], "--task-cores: is for --engine ray, not for local"),
+        (["--task-cores", "2"], "--task-cores: is for engines on a cluster, not for local"),
         (["--engine", "ray", "--task-cores", "0"], "--task-cores: 0.0 is not a positive number"),
         (["--engine", "ray", "--task-memory", "2XB"], "--task-memory: '2XB' is not an amount"),
     ],

@@ -28,7 +28,7 @@ from tests.experiments.sweeps import (
     sweep_text,
 )
 
-KILLS = 10  # benchmarks.soak has a thousand
+KILLS = 5  # benchmarks.soak has a thousand
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
         if kills == KILLS:
             break
         stores += 1
-    assert cut_with_progress >= 3, "the kills came too early to test anything"
+    assert cut_with_progress >= 2, "the kills came too early to test anything"
 
 
 def test_workers_do_not_outlive_a_killed_sweep(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -106,3 +107,29 @@ def mutated_arrays(arrays: Arrays, rng: random.Random) -> Arrays:
     else:
         arrays[name] = rng.choice(CHANGES)(arrays[name], rng)
     return arrays
+
+
+def altered(state: Arrays, rng: np.random.Generator) -> Iterator[tuple[str, Arrays]]:
+    """Every array of a state in turn, with one wrong value or several.
+
+    Of parts that differ in a number alone, as experts of a mixture do, the first stands for all.
+    """
+    seen: set[str] = set()
+    for name, array in state.items():
+        alike = re.sub(r"\d+", "#", name)
+        if array.size == 0 or alike in seen:
+            continue
+        seen.add(alike)
+        place = tuple(int(rng.integers(n)) for n in array.shape)
+        if array.dtype.kind == "f":
+            values: list[Any] = [np.nan, np.inf, -np.inf, -1.0, 2.0, 1e300, -1e300]
+        else:
+            limits = np.iinfo(array.dtype)
+            values = [-1, 1, 3, 17, 10**7, 2**31 - 1, limits.max, limits.min]
+            values = [value for value in values if limits.min <= value <= limits.max]
+        for value in values:
+            wrong = array.copy()
+            wrong[place] = value
+            yield f"{name}{list(place)} = {value}", {**state, name: wrong}
+        for what, wrong in (("zero", array * 0), ("reversed", np.flip(array).copy())):
+            yield f"{name} {what}", {**state, name: wrong}

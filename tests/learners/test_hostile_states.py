@@ -7,7 +7,6 @@ type allows, for every learner of the catalogue and for doubling.
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from advmdp.archive import read_archive, write_archive
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.state_checks import CHECKS
+from tests.fuzz.mutations import altered
 from tests.reference.contract import (
     DENSE,
     GRID,
@@ -50,32 +50,6 @@ def fresh(case: str, mdp: am.LayeredMDP) -> Any:
     if case == "ucrl2-window":  # short enough to run full
         return am.SlidingWindowUCRL2(mdp.layout, window=11)
     return made(case, mdp)
-
-
-def altered(state: Saved, rng: np.random.Generator) -> Iterator[tuple[str, Saved]]:
-    """Every array of a state in turn, with one wrong value or several.
-
-    Of parts that differ in a number alone, as experts of a mixture do, the first stands for all.
-    """
-    seen: set[str] = set()
-    for name, array in state.items():
-        alike = re.sub(r"\d+", "#", name)
-        if array.size == 0 or alike in seen:
-            continue
-        seen.add(alike)
-        place = tuple(int(rng.integers(n)) for n in array.shape)
-        if array.dtype.kind == "f":
-            values: list[Any] = [np.nan, np.inf, -np.inf, -1.0, 2.0, 1e300, -1e300]
-        else:
-            limits = np.iinfo(array.dtype)
-            values = [-1, 1, 3, 17, 10**7, 2**31 - 1, limits.max, limits.min]
-            values = [value for value in values if limits.min <= value <= limits.max]
-        for value in values:
-            wrong = array.copy()
-            wrong[place] = value
-            yield f"{name}{list(place)} = {value}", {**state, name: wrong}
-        for what, wrong in (("zero", array * 0), ("reversed", np.flip(array).copy())):
-            yield f"{name} {what}", {**state, name: wrong}
 
 
 def is_proper(policy: NDArray[np.float64], mdp: am.LayeredMDP) -> bool:
@@ -252,7 +226,8 @@ def test_a_snapshot_whose_learner_has_played_more_is_refused() -> None:
 
 SCRIPT = """
 import numpy as np
-from tests.learners.test_hostile_states import DENSE, altered, fresh, survives
+from tests.fuzz.mutations import altered
+from tests.learners.test_hostile_states import DENSE, fresh, survives
 from tests.reference.contract import follow
 import advmdp as am
 harmless = 0

@@ -12,7 +12,7 @@ from advmdp.kernels.model.row_status import KNOWN
 from advmdp.kernels.sets.interface import learns_from_counts
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.fpop import FPOP
-from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.learners.occupancy_learner import OccupancyLearner
 from advmdp.learners.policy_optimisation.bandit import BanditPolicyOptimisation
 from advmdp.learners.ucrl2 import UCRL2
 from advmdp.start_view import start_views
@@ -37,7 +37,7 @@ BANDIT: dict[str, float] = {"eta": 0.1, "gamma": 0.05}
 WITH_SETS = [
     name
     for name, entry in LEARNERS.items()
-    if issubclass(entry.make, MirrorDescent | FPOP | UCRL2 | BanditPolicyOptimisation)
+    if issubclass(entry.make, OccupancyLearner | FPOP | UCRL2 | BanditPolicyOptimisation)
     and not entry.knows_transition
 ]
 

@@ -41,7 +41,7 @@ def made(name: str, mdp: am.LayeredMDP, n_episodes: int = N_EPISODES, **given: A
     return entry.make(mdp.layout, **arguments)
 
 
-COMPILED = [name for name in LEARNERS if offers(made(name, DENSE), Compiled)]
+COMPILED = [name for name, entry in LEARNERS.items() if offers(entry.make, Compiled)]
 """Learners whose state is a record of arrays; the others are made of such learners."""
 
 

@@ -89,9 +89,9 @@ def test_the_tooltip_leaves_nobody_out(page: Page) -> None:
 def test_bands_of_many_wait_for_the_pointer(page: Page) -> None:
     page.click("#tab-regret")
     page.get_by_role("button", name="together").click()
-    band = page.locator("#regret path.band[data-key='ucrl2']")
+    band = page.locator("#regret path.band[data-key='fpop']")
     assert band.evaluate("made => getComputedStyle(made).opacity") == "0"
-    page.locator("#legend button[data-key='ucrl2']").hover()
+    page.locator("#legend button[data-key='fpop']").hover()
     assert float(band.evaluate("made => getComputedStyle(made).opacity")) > 0.1
     other = page.locator("#regret path.band[data-key='uob-reps']")
     assert other.evaluate("made => getComputedStyle(made).opacity") == "0"
@@ -151,7 +151,7 @@ def test_downloads_hold_what_is_shown(page: Page) -> None:
     assert drawing.tag.endswith("svg")
     inner = [one for one in drawing if one.tag.endswith("svg")]
     assert len(inner) == 18
-    lines = [one for one in drawing.iter() if one.get("data-key") == "ucrl2" and one.get("stroke")]
+    lines = [one for one in drawing.iter() if one.get("data-key") == "fpop" and one.get("stroke")]
     assert any(one.get("stroke", "").startswith("rgb") for one in lines)  # needs no style sheet
 
 

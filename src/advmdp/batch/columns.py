@@ -221,4 +221,5 @@ def cells(tiles: Bytes, column: Column) -> NDArray[Any]:
 
 def by_run(part: NDArray[Any], column: Column, n_runs: int) -> NDArray[Any]:
     """(tile, entry, run) as (run, *shape)."""
-    return part.swapaxes(1, 2).reshape(-1, *column.shape)[:n_runs]
+    n_tiles, _, stride = part.shape  # said, because an array without entries has any number of runs
+    return part.swapaxes(1, 2).reshape(n_tiles * stride, *column.shape)[:n_runs]

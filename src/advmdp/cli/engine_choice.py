@@ -41,11 +41,13 @@ def with_tasks(
     options: EngineOptions, engine: str, cores: float | None, memory: str | None
 ) -> EngineOptions:
     """The options with what a cluster sets aside for a run; engines without a cluster have none."""
+    from advmdp.experiments.engines.registry import find_engine
+
     given: dict[str, Any] = {"task_cores": cores, "task_memory": opt.bytes_of(memory)}
     chosen = {field: value for field, value in given.items() if value is not None}
     for field in chosen:
-        if engine != "ray":
-            raise InvalidInput(f"is for --engine ray, not for {engine}", field=field)
+        if not find_engine(engine).sets_aside:
+            raise InvalidInput(f"is for engines on a cluster, not for {engine}", field=field)
     if cores is not None and not 0.0 < cores < MOST_CORES:
         raise InvalidInput(f"{cores} is not a positive number of cores", field="task_cores")
     return replace(options, **chosen)

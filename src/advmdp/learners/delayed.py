@@ -6,7 +6,13 @@ import math
 
 from advmdp.layout import Layout
 from advmdp.learners.late_feedback import LateFeedback, checked_reading
-from advmdp.learners.tuning import checked_horizon, checked_layout, checked_rate, uob_reps_rate
+from advmdp.learners.tuning import (
+    checked_delta,
+    checked_horizon,
+    checked_layout,
+    checked_rate,
+    uob_reps_rate,
+)
 from advmdp.learners.unknown_ftrl import UOBFTRL
 from advmdp.learners.uob_reps import UOBREPS
 from advmdp.number_checks import whole_number
@@ -67,7 +73,7 @@ class DelayedUOBREPS(LateFeedback, UOBREPS):
         self.late = checked_reading(late)
         self.total_delay = whole_number(total_delay, "total_delay", least=0)
         if self.total_delay:
-            rate = delayed_rate(layout, n_episodes, delta, self.total_delay)
+            rate = delayed_rate(layout, n_episodes, checked_delta(delta), self.total_delay)
             eta, gamma = rate if eta is None else eta, rate if gamma is None else gamma
         super().__init__(layout, n_episodes, delta, eta, gamma, log_scale, eta_scale, gamma_scale)
 

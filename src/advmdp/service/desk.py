@@ -86,7 +86,7 @@ class Desk:
         if episode.context is not None:
             self.learner.enter(episode.context)
         record = episode.issued.record
-        if record is None or record.number == getattr(self.learner, "episodes", 0) + 1:
+        if record is None or record.number == self.learner.episodes + 1:
             self.learner.update(feedback)  # it has not moved since: the record says nothing new
         else:
             self.learner.update(feedback, record)

@@ -123,6 +123,11 @@ class Service(Shown):
         return self._desk.abandoned
 
     @property
+    def losses_outside(self) -> str:
+        """What happens to losses that leave [0, 1]."""
+        return self._desk.losses_outside
+
+    @property
     def clipped(self) -> int:
         """Losses that were moved into [0, 1]."""
         return self._desk.clipped

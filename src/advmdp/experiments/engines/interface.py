@@ -55,6 +55,8 @@ class Engine(ABC):
         The user's choices.
     """
 
+    sets_aside: ClassVar[bool] = False
+    """Whether cores and memory can be set aside for each run."""
     batched: ClassVar[bool] = False
     """Whether many similar runs are played at once: a few are faster on the cores."""
     capacity: int = 1

@@ -47,6 +47,8 @@ log = logging.getLogger(__name__)
 class RayEngine(Engine):
     """Tasks on the cluster at ``options.address``, or on one that is started here."""
 
+    sets_aside = True
+
     def __init__(self, store: Path, options: EngineOptions = DEFAULT_OPTIONS) -> None:
         super().__init__(store.resolve(), options)
         self.require()
