@@ -129,7 +129,7 @@ print("waves")
 """
 
 
-@pytest.mark.parametrize("learner", ["ucrl2-window", "uob-reps"])
+@pytest.mark.parametrize("learner", ["uob-reps"])
 def test_a_wrong_value_in_a_tile(learner: str) -> None:
     assert "checked" in simulate(SAVED + COLUMNS, learner)
 
