@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +163,7 @@ def kill_ray_workers(folder: Path, n_kills: int, rng: random.Random) -> Toll:
     return toll
 
 
+FUZZED = "loaders"
 KILLED: dict[str, tuple[float, Callable[[Path, int, random.Random], Toll]]] = {
     "sweeps": (0.5, kill_sweeps),
     "services": (0.4, kill_services),
@@ -184,33 +187,63 @@ def fuzz(folder: Path, minutes: float, rng: random.Random) -> dict[str, dict[str
     return found
 
 
+Lot = tuple[str, float, int]
+"""What is disturbed, how much (kills, or minutes of wrong data) and the seed."""
+
+
+def lots(n_kills: int, minutes: float, seed: int, n_jobs: int) -> list[Lot]:
+    """Equal shares for every process."""
+    shares = [
+        (name, round(share * n_kills * (i + 1) / n_jobs) - round(share * n_kills * i / n_jobs))
+        for name, (share, _) in KILLED.items()
+        for i in range(n_jobs)
+    ]
+    every = [*shares, *((FUZZED, minutes / n_jobs) for _ in range(n_jobs))]
+    return [(name, much, seed + i) for i, (name, much) in enumerate(every) if much]
+
+
+def disturb(lot: Lot) -> dict[str, Any]:
+    """One share, in a folder of its own."""
+    name, much, seed = lot
+    with tempfile.TemporaryDirectory() as scratch:
+        if name == FUZZED:
+            return fuzz(Path(scratch), much, random.Random(seed))
+        return KILLED[name][1](Path(scratch), round(much), random.Random(seed)).as_data()
+
+
+def add(total: dict[str, Any], part: dict[str, Any]) -> None:
+    """Add the counts of ``part``, level by level."""
+    for name, value in part.items():
+        if isinstance(value, dict):
+            add(total.setdefault(name, {}), value)
+        else:
+            total[name] = total.get(name, 0) + value
+
+
 def main() -> int:
     """Kill, fuzz, print and keep the figures; the exit code is the number of losses."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--fuzz-minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the work")
+    parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()
-    rng, figures = random.Random(options.seed), {}
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, (share, kill) in KILLED.items():
-            (Path(scratch) / name).mkdir()
-            toll = kill(Path(scratch) / name, round(share * options.kills), rng)
-            figures[name] = toll.as_data()
-            print(f"{name}: {toll.kills} kills, {toll.compared} compared, {toll.lost} lost")
-        found = fuzz(Path(scratch), options.fuzz_minutes, rng)
-    for name, tally in found.items():
-        print(f"{name}: {tally['refused']} refused, {tally['harmless']} harmless")
-    lost = sum(toll["lost"] for toll in figures.values())
+    begin, found = time.monotonic(), {}
+    shares = lots(options.kills, options.fuzz_minutes, options.seed, options.jobs)
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        for (name, *_), part in zip(shares, pool.map(disturb, shares), strict=True):
+            print(f"{name}: {part}", flush=True)
+            add(found.setdefault(name, {}), part)
     content: dict[str, Any] = {
         "machine": describe(),
         "minutes": round((time.monotonic() - begin) / 60, 1),
-        "kills": figures,
-        "fuzz": found,
+        "processes": options.jobs,
+        "kills": {name: found[name] for name in KILLED if name in found},
+        "fuzz": found.get(FUZZED, {}),
     }
-    RESULTS.write_text(json.dumps(content, indent=1) + "\n")
-    return min(lost, 125)
+    options.output.write_text(json.dumps(content, indent=1) + "\n")
+    return min(sum(toll["lost"] for toll in content["kills"].values()), 125)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.batch.simulator import simulate
 
 PROCESS = """
@@ -17,6 +15,9 @@ from advmdp.batch import program_cache, programs
 from advmdp.batch.columns import Block
 from advmdp.batch.runs import casts
 from numba import types
+from numba.core import config
+
+config.CACHE_DIR = sys.argv[1]  # of GPU programs: the kernels of the CPU are in the cache they have
 
 
 class Codegen:
@@ -118,28 +119,22 @@ print("not kept")
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    return tmp_path
-
-
-def play_processes(*scripts: str) -> list[str]:
+def play_processes(folder: Path, *scripts: str) -> list[str]:
     """What the scripts print, one process after the other; each has assertions of its own."""
-    return [simulate(PROCESS + script, simulator=False).strip() for script in scripts]
+    return [simulate(PROCESS + script, str(folder), simulator=False).strip() for script in scripts]
 
 
-def test_another_process_finds_the_same_program(folder: Path) -> None:
-    assert play_processes(FIRST, SECOND) == ["kept", "found"]
-    assert list(folder.rglob("*programs_for.locals.play*.nbc"))
+def test_another_process_finds_the_same_program(tmp_path: Path) -> None:
+    assert play_processes(tmp_path, FIRST, SECOND) == ["kept", "found"]
+    assert list(tmp_path.rglob("*programs_for.locals.play*.nbc"))
 
 
-def test_what_cannot_be_read_is_compiled_anew(folder: Path) -> None:
-    assert play_processes(FIRST, BROKEN, AGAIN) == ["kept", "missed", "once more"]
+def test_what_cannot_be_read_is_compiled_anew(tmp_path: Path) -> None:
+    assert play_processes(tmp_path, FIRST, BROKEN, AGAIN) == ["kept", "missed", "once more"]
 
 
-def test_a_full_disk_does_not_stop_a_batch(folder: Path) -> None:
-    assert play_processes(FULL_DISK) == ["not kept"]
+def test_a_full_disk_does_not_stop_a_batch(tmp_path: Path) -> None:
+    assert play_processes(tmp_path, FULL_DISK) == ["not kept"]
 
 
 def test_an_edited_source_gives_another_stamp(tmp_path: Path) -> None:
