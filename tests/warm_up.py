@@ -72,8 +72,9 @@ def groups() -> list[list[Task]]:
     """What has most kernels in common goes to one process: it types and lowers them once."""
     heavy = (compiled_loop, protocol_loop, projection, single_steps)
     by_set: dict[str, list[Task]] = {
-        name: [(run, name, wide) for wide in (False, True) for run in heavy] for name in BY_SET
+        name: [*((run, name, False) for run in heavy), (projection, name, True)] for name in BY_SET
     }
+    by_set["uob-reps"] += [(run, "uob-reps", True) for run in heavy]
     for name in BY_SET[:2]:
         by_set[name] += [(safe_path, name, False), (observed_run, name, False)]
     single = (*heavy[:2], single_steps, safe_path)
