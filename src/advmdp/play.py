@@ -165,7 +165,9 @@ def play(
     world = World(np.array(mdp.flat), *words)
     recorder = Recorder(mdp, learner, words)
     observer = Observer(recorder, record, every, callback)
-    queue = LateQueue(layout, process, n_episodes, words) if process is not None else None
+    queue = None
+    if process is not None:
+        queue = LateQueue(layout, process, n_episodes, words, learner.keeps_policies)
     if resume is not None:
         resume = with_current_names(resume)
         recorder.check_resumable(resume, points)
