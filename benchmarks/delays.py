@@ -28,13 +28,28 @@ RESULTS, FIGURE = FOLDER / "delays.json", FOLDER.parent / "docs" / "figures" / "
 LAYERS, N_ACTIONS, N_EPISODES, N_WORLDS = (1, 3, 3, 1), 2, 20_000, 12
 DELAYS = (0, 10, 100, 1_000)
 GAPS = (0.05, 0.1, 0.2, 0.4, 0.8)
-READINGS = {
-    "max(u_j, u): adapted": "adapted",
-    "u_j: of its own time": "own-time",
-    "u: of today (a control)": "today",
-    "wait, drop the rest (a control)": "wait",
+READINGS: dict[str, dict[str, str]] = {
+    "delayed-uob-reps": {
+        "max(u_j, u): adapted": "adapted",
+        "u_j: of its own time": "own-time",
+        "u: of today (a control)": "today",
+        "wait, drop the rest (a control)": "wait",
+    },
+    "dapo": {
+        "u_j over r_j: adapted": "adapted",
+        "u_j: of its own time": "own-time",
+        "u: of today (a control)": "today",
+        "wait, drop the rest (a control)": "wait",
+    },
 }
-TUNING = {"log_scale": 0.01, "eta_scale": 4.0, "gamma_scale": 1.0}
+TUNING: dict[str, dict[str, float]] = {
+    "delayed-uob-reps": {"log_scale": 0.01, "eta_scale": 4.0, "gamma_scale": 1.0},
+    "dapo": {"log_scale": 0.002, "eta_scale": 10.0, "gamma_scale": 0.001, "bonus_scale": 0.1},
+}
+"""That of dapo is what the docstring of DilatedBonus names."""
+LEARNERS = {"delayed-uob-reps": am.DelayedUOBREPS, "dapo": am.DAPO}
+Measured = dict[str, dict[str, dict[str, Any]]]
+"""By reading and delay: the worst gap, and its regret."""
 
 
 def held_coins(mdp: am.LayeredMDP, gap: float, delay: int, seed: int) -> am.losses.Switching:
@@ -48,12 +63,12 @@ def held_coins(mdp: am.LayeredMDP, gap: float, delay: int, seed: int) -> am.loss
     return am.losses.Switching([mdp.layout.pairs(table) for table in tables], delay + 1)
 
 
-def regret(task: tuple[str, int, float, int]) -> float:
-    """The final regret of one reading in one world."""
-    reading, delay, gap, seed = task
+def regret(task: tuple[str, str, int, float, int]) -> float:
+    """The final regret of one reading of a learner in one world."""
+    name, reading, delay, gap, seed = task
     mdp = am.families.random_mdp(LAYERS, N_ACTIONS, seed=seed)
-    total: dict[str, Any] = {"total_delay": delay * N_EPISODES, "late": READINGS[reading]}
-    learner = am.DelayedUOBREPS(mdp.layout, N_EPISODES, **TUNING, **total)
+    total: dict[str, Any] = {"total_delay": delay * N_EPISODES, "late": READINGS[name][reading]}
+    learner = LEARNERS[name](mdp.layout, N_EPISODES, **TUNING[name], **total)
     how: dict[str, Any] = {
         "seed": seed,
         "delays": am.delays.Constant(delay),
@@ -72,7 +87,7 @@ def exponent(of_delays: dict[str, dict[str, Any]]) -> float:
     )
 
 
-def draw(measured: dict[str, dict[str, dict[str, Any]]]) -> None:
+def draw(measured: dict[str, Measured]) -> None:
     """Regret over T + D, and the slope one half."""
     import matplotlib
 
@@ -80,46 +95,65 @@ def draw(measured: dict[str, dict[str, dict[str, Any]]]) -> None:
     import matplotlib.pyplot as plt
 
     plt.rcParams.update({"svg.hashsalt": "advmdp", "font.size": 10})
-    figure, ax = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+    figure, axes = plt.subplots(
+        1, len(measured), figsize=(10.4, 4.4), layout="constrained", sharey=True
+    )
     x = np.array([N_EPISODES * (1 + d) for d in DELAYS], dtype=float)
     colours = ("#0072B2", "#009E73", "#D55E00", "#777777")
-    for colour, (reading, of_delays) in zip(colours, measured.items(), strict=True):
-        means, halves = np.array([found["regret"] for found in of_delays.values()]).T
-        ax.errorbar(x, means, halves, label=reading, color=colour, marker="o", capsize=3)
-    first = next(iter(measured.values()))[str(DELAYS[0])]["regret"][0]
-    ax.plot(x, first * np.sqrt(x / x[0]), color="black", lw=0.8, ls=":", label="slope 1/2")
-    ax.set(xscale="log", yscale="log", xlabel="T + D", ylabel="regret of the worst gap")
-    ax.legend(frameon=False, loc="upper left")
+    for ax, (name, readings) in zip(axes, measured.items(), strict=True):
+        for colour, (reading, of_delays) in zip(colours, readings.items(), strict=True):
+            means, halves = np.array([found["regret"] for found in of_delays.values()]).T
+            ax.errorbar(x, means, halves, label=reading, color=colour, marker="o", capsize=3)
+        first = next(iter(readings.values()))[str(DELAYS[0])]["regret"][0]
+        ax.plot(x, first * np.sqrt(x / x[0]), color="black", lw=0.8, ls=":", label="slope 1/2")
+        ax.set(xscale="log", yscale="log", xlabel="T + D", title=name)
+        ax.legend(frameon=False, loc="upper left")
+    axes[0].set_ylabel("regret of the worst gap")
     figure.savefig(FIGURE, metadata={"Date": None})
+
+
+def worst_of(ends: dict[tuple[str, str, int, float, int], float], name: str) -> Measured:
+    """The regret of each reading of a learner, in the worst gap of each delay."""
+    found: Measured = {}
+    for reading in READINGS[name]:
+        found[reading] = {}
+        for delay in DELAYS:
+            of_gaps = {
+                gap: interval([ends[name, reading, delay, gap, seed] for seed in range(N_WORLDS)])
+                for gap in GAPS
+            }
+            worst = max(of_gaps, key=lambda gap: of_gaps[gap][0])
+            found[reading][str(delay)] = {"gap": worst, "regret": of_gaps[worst]}
+    return found
 
 
 def main() -> None:
     """Play everything, print the table, keep the figures."""
     begin = time.perf_counter()
-    tasks = list(product(READINGS, DELAYS, GAPS, range(N_WORLDS)))
+    tasks = [
+        (name, reading, *rest)
+        for name, readings in READINGS.items()
+        for reading, *rest in product(readings, DELAYS, GAPS, range(N_WORLDS))
+    ]
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         ends = dict(zip(tasks, pool.map(regret, tasks, chunksize=8), strict=True))
-    measured: dict[str, dict[str, dict[str, Any]]] = {}
-    for reading in READINGS:
-        measured[reading] = {}
-        for delay in DELAYS:
-            of_gaps = {
-                gap: interval([ends[reading, delay, gap, seed] for seed in range(N_WORLDS)])
-                for gap in GAPS
-            }
-            worst = max(of_gaps, key=lambda gap: of_gaps[gap][0])
-            measured[reading][str(delay)] = {"gap": worst, "regret": of_gaps[worst]}
-        cells = (
-            f"{found['regret'][0]:,.0f} ± {found['regret'][1]:,.0f}"
-            for found in measured[reading].values()
-        )
-        print(f"| {reading} | {' | '.join(cells)} | {exponent(measured[reading]):.2f} |")
+    measured = {name: worst_of(ends, name) for name in READINGS}
+    for name, readings in measured.items():
+        for reading, of_delays in readings.items():
+            cells = (
+                f"{found['regret'][0]:,.0f} ± {found['regret'][1]:,.0f}"
+                for found in of_delays.values()
+            )
+            print(f"| {name} | {reading} | {' | '.join(cells)} | {exponent(of_delays):.2f} |")
     result = {
         "machine": describe(),
         "seconds": round(time.perf_counter() - begin, 1),
         "source": source_stamp(),
         "episodes": N_EPISODES,
-        "exponent": {reading: exponent(measured[reading]) for reading in READINGS},
+        "exponent": {
+            name: {reading: exponent(found) for reading, found in readings.items()}
+            for name, readings in measured.items()
+        },
         "regret": measured,
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")

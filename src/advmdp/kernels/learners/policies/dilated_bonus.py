@@ -149,15 +149,18 @@ def update_dilated(
     graph: Graph, state: DilatedState, states: Counts, path: Counts, losses: Floats
 ) -> None:
     """Bounds and bonus with the set of this episode, then the counts."""
+    has_bonus = state.settings.bonus > 0.0
     estimate(graph, state, states, path, losses)
-    if state.settings.bonus > 0.0:
+    if has_bonus:
         charge_bonus(graph, state)
-        add_to_scores(graph, state, path)
+    add_to_scores(graph, state, path)
+    if has_bonus:
         weigh_states(graph, state)
     else:
-        add_to_scores(graph, state, path)
         for k in range(path.shape[0]):
-            weigh_actions(state.policy, state.score, state.settings.eta, states[k], graph.n_actions)
+            weigh_actions(
+                state.policy, state.score, state.settings.eta, states[k], graph.n_actions
+            )
     learn_transition(graph, state.belief, states, path)
 
 
