@@ -158,9 +158,7 @@ def update_dilated(
         weigh_states(graph, state)
     else:
         for k in range(path.shape[0]):
-            weigh_actions(
-                state.policy, state.score, state.settings.eta, states[k], graph.n_actions
-            )
+            weigh_actions(state.policy, state.score, state.settings.eta, states[k], graph.n_actions)
     learn_transition(graph, state.belief, states, path)
 
 
