@@ -54,7 +54,10 @@ def episodes_learnt(state: Any) -> int:
 
 @dispatched("state")
 def begin_late_update(graph: Graph, state: Any, reading: int, late: LateEpisode) -> bool:
-    """``begin_update`` for an episode of the past; True if a step is pending."""
+    """``begin_update`` for an episode of the past; True if a step is pending.
+
+    With TODAY the record may be written anew.
+    """
 
 
 @leaf

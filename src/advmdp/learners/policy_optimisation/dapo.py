@@ -144,9 +144,8 @@ class DAPO(LateFeedback, DilatedBonus, IssuesRecords):
         episode = self._spread(episode, fixed.policy)
         bound = fixed.policy[episode.path] * fixed.upper[episode.states[:-1]]
         learnt, no_occupancy = np.array([record.number - 1]), np.zeros_like(bound)
-        late = LateEpisode(
-            episode.states, episode.path, losses, bound, no_occupancy, learnt, *fixed
-        )
+        then = (bound, no_occupancy, learnt, *(part.copy() for part in fixed))
+        late = LateEpisode(episode.states, episode.path, losses, *then)
         with self._one_thread:
             self._learn_late(late)
             self._close_arrivals()

@@ -29,8 +29,6 @@ from .dilated_bonus import (
     DilatedState,
     add_to_scores,
     bound_states,
-    charge_bonus,
-    estimate,
     weigh_states,
     worth_exploring,
 )
@@ -99,14 +97,10 @@ def charge_late_bonus(graph: Graph, state: DilatedState, reading: int, late: Lat
 def take_arrival(graph: Graph, state: DilatedState, reading: int, late: LateEpisode) -> bool:
     """Scores and counts; the policy and the set follow when all has arrived."""
     if reading == TODAY:
-        estimate(graph, state, late.states, late.path, late.losses)
-    else:
-        estimate_late(state, reading, late)
+        note_policy(graph, state, late)
+    estimate_late(state, reading, late)
     if state.settings.bonus > 0.0:
-        if reading == TODAY:
-            charge_bonus(graph, state)
-        else:
-            charge_late_bonus(graph, state, reading, late)
+        charge_late_bonus(graph, state, reading, late)
     add_to_scores(graph, state, late.path)
     belief, arrived = state.belief, state.arrived
     arrived[TAKEN] += 1
