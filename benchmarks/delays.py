@@ -120,7 +120,7 @@ def draw(measured: dict[str, dict[str, Measured]]) -> None:
         ax.set(xlabel="T + D" if world == "turning" else "")
         ax.set(ylabel="regret of the worst gap" if name == next(iter(READINGS)) else "")
     for ax in axes[0]:
-        ax.legend(frameon=False, loc="upper left")
+        ax.legend(frameon=False, loc="lower right")
     figure.savefig(FIGURE, metadata={"Date": None})
 
 
