@@ -45,6 +45,12 @@ def protocol_loop(name: str, wide: bool) -> None:
     am.play(mdp, losses_for(mdp), made(name, mdp), 3, compiled=False)
 
 
+def late_loops(name: str, wide: bool) -> None:
+    mdp, late = WIDE if wide else NARROW, am.delays.Constant(1)
+    for compiled in (True, False):
+        am.play(mdp, losses_for(mdp), made(name, mdp), 3, compiled=compiled, delays=late)
+
+
 def single_steps(name: str, wide: bool) -> None:
     """The step by itself: first measures, several learners that share their counts."""
     mdp = WIDE if wide else NARROW
@@ -81,6 +87,7 @@ def groups() -> list[list[Task]]:
     box = by_set["uob-reps"] + [(run, "ada-uc-o-reps", False) for run in single]
     leaders = [(run, name, False) for name in NARROW_ONLY[:2] for run in single]
     others = [(run, name, False) for name in OTHERS for run in heavy[:2]]
+    others += [(late_loops, "dapo", False)]  # dilated-bonus has its other programs
     return [box, by_set["uob-reps-l1"], by_set["o-reps"], leaders, others]
 
 

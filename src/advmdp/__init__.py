@@ -50,6 +50,11 @@ from advmdp.learners.mixtures.mixture import Mixture
 from advmdp.learners.ngs2010 import NGS2010
 from advmdp.learners.o_reps import OREPS, OREPSBandit
 from advmdp.learners.per_start import PerStart
+from advmdp.learners.policy_optimisation.aggregate import (
+    AggregateDilatedBonus,
+    KnownAggregateDilatedBonus,
+)
+from advmdp.learners.policy_optimisation.dapo import DAPO
 from advmdp.learners.policy_optimisation.dilated_bonus import DilatedBonus
 from advmdp.learners.policy_optimisation.full_information import APOMVP, OPPO
 from advmdp.learners.policy_optimisation.pomd import POMD
@@ -83,6 +88,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "APOMVP",
+    "DAPO",
     "FPL",
     "FPOP",
     "LEARNERS",
@@ -105,6 +111,7 @@ __all__ = [
     "AdaUCOREPS",
     "AdvMDPError",
     "Aggregate",
+    "AggregateDilatedBonus",
     "AggregateTsallisFTRL",
     "AggregateUOBFTRL",
     "AnyTransition",
@@ -124,6 +131,7 @@ __all__ = [
     "FlooredBanditUCOREPS",
     "FullInformation",
     "InvalidInput",
+    "KnownAggregateDilatedBonus",
     "KnownTransition",
     "L1Set",
     "LayeredMDP",

@@ -21,6 +21,7 @@ from advmdp.errors import InvalidInput
 from advmdp.evaluation.observations import Moment, Observer
 from advmdp.evaluation.run import Recorder, Run, checked_checkpoints, with_current_names
 from advmdp.kernels.accounting.ledger import World
+from advmdp.layout import Layout
 from advmdp.learners.base import (
     Compiled,
     Learner,
@@ -165,7 +166,7 @@ def play(
     world = World(np.array(mdp.flat), *words)
     recorder = Recorder(mdp, learner, words)
     observer = Observer(recorder, record, every, callback)
-    queue = LateQueue(layout, process, n_episodes, words) if process is not None else None
+    queue = _new_queue(process, learner, layout, n_episodes, words)
     if resume is not None:
         resume = with_current_names(resume)
         recorder.check_resumable(resume, points)
@@ -190,6 +191,19 @@ def play(
         clipped=stream.clipped_in(n_episodes) if isinstance(stream, ClippedStream) else 0,
         feedback_times=None if queue is None else queue.summary(),
     )
+
+
+def _new_queue(
+    process: DelayProcess | None,
+    learner: Any,
+    layout: Layout,
+    n_episodes: int,
+    words: tuple[int, int],
+) -> LateQueue | None:
+    """The queue of a run with late feedback, with room for what the learner keeps."""
+    if process is None:
+        return None
+    return LateQueue(layout, process, n_episodes, words, learner.keeps_policies)
 
 
 def _check_arguments(losses: Any, learner: Any, progress: Any, resume: Any, keep: Any) -> None:

@@ -12,7 +12,7 @@ ALIKE = (
     *("uob-reps-l1-printed", "bandit-uc-o-reps-floor", "bandit-uc-o-reps-shifted", "ucbvi-ch"),
     *("delayed-uob-reps", "delayed-uob-ftrl", "tsallis-ftrl-aggregate", "log-barrier-ftrl"),
     *("optimistic-ftrl", "q-learning-h", "ada-o-reps", "plan-window-known", "apo-mvp"),
-    "plan-exponential-known",
+    *("plan-exponential-known", "dapo", "dilated-bonus-aggregate-known"),
 )
 
 EVERY_LEARNER = """

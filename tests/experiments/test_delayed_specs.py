@@ -84,6 +84,22 @@ def test_the_command_line_plays_and_stores_them(tmp_path: Path) -> None:
     assert isinstance(refused.exception, am.InvalidInput)
 
 
+def test_policy_optimisation_speaks_both_protocols(tmp_path: Path) -> None:
+    common = ["--episodes", "100", "--layers", "1,3,2,1", "--store", str(tmp_path / "store"), "-q"]
+    for name, option in (
+        ("dapo", ["--delay", "geometric:30"]),
+        ("dilated-bonus-aggregate", ["--feedback", "aggregate"]),
+        ("dilated-bonus-aggregate-known", ["--feedback", "aggregate"]),
+    ):
+        done = CliRunner().invoke(app, ["run", name, *option, *common])
+        assert done.exit_code == 0, done.output
+    for name, wrong in (("dilated-bonus", {"delay": "constant:3"}), ("dapo", {"feedback": "sum"})):
+        with pytest.raises(am.InvalidInput, match=r"^(delay|feedback)"):
+            build(spec(name, **wrong))
+    with pytest.raises(am.InvalidInput, match="can be seen"):
+        build(spec("dapo", feedback="aggregate"))
+
+
 def _parts(one: RunSpec) -> Any:
     parts = build(one)
     return parts.mdp, parts.losses, parts.learner, one.n_episodes, parts.seed

@@ -6,6 +6,8 @@ Weights are exponentials of plain sums: for runs of some hundred episodes.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tests.reference.instances import box_from_counts
@@ -71,11 +73,15 @@ class _Bandit:
         counters = self.counters
         return box_from_counts(counters.frozen_visits, counters.frozen_transitions, self.log_term)
 
+    def occupancy(self, sign: int) -> Table:
+        """u(x, a) (sign 1) or l(x, a) (sign -1)."""
+        policy = self.policy
+        extreme = state_bounds(policy, *self.bounds(), sign)
+        return [share * of[:, None] for share, of in zip(policy, extreme, strict=True)]
+
     def upper(self) -> Table:
         """u(x, a)."""
-        policy = self.policy
-        most = state_bounds(policy, *self.bounds(), 1)
-        return [share * of[:, None] for share, of in zip(policy, most, strict=True)]
+        return self.occupancy(1)
 
 
 class PlainDilated(_Bandit):
@@ -87,31 +93,78 @@ class PlainDilated(_Bandit):
 
     def local_bonus(self) -> list[Array]:
         """b(x)."""
-        policy, n_layers = self.policy, len(self.score)
-        least = state_bounds(policy, *self.bounds(), -1)
-        found = []
-        for share, u, low in zip(policy, self.upper(), least, strict=True):
-            l = share * low[:, None]  # noqa: E741
-            worth = 3 * self.gamma * n_layers + n_layers * (u - l)
-            found.append(self.bonus * (share * worth / (u + self.gamma)).sum(axis=1))
+        return self.bonus_of(self.policy, self.occupancy(1), self.occupancy(-1))
+
+    def bonus_of(self, weights: Table, most: Table, least: Table) -> list[Array]:
+        """b(x) of actions that are weighed like this."""
+        n_layers, found = len(self.score), []
+        for weight, u, low in zip(weights, most, least, strict=True):
+            worth = 3 * self.gamma * n_layers + n_layers * (u - low)
+            found.append(self.bonus * (weight * worth / (u + self.gamma)).sum(axis=1))
         return found
 
-    def dilated_bonus(self) -> Table:
+    def dilated_bonus(self, local: list[Array] | None = None) -> Table:
         """B(x, a)."""
         lower, upper = self.bounds()
         later, table = np.zeros(1), []
-        for k, b in reversed(list(enumerate(self.local_bonus()))):
+        for k, b in reversed(list(enumerate(self.local_bonus() if local is None else local))):
             most = extreme_layer(later, lower[k], upper[k], 1)
             table.append(b[:, None] + (1 + 1 / len(self.score)) * most)
             later = (self.policy[k] * table[-1]).sum(axis=1)
         return table[::-1]
 
+    def observed(self, losses: list[float], k: int) -> float:
+        """What is divided by u + gamma in layer k."""
+        return sum(losses[k:])
+
     def update(self, episode: Episode) -> None:
         u, bonus = self.upper(), self.dilated_bonus()
         for k, (x, a) in enumerate(zip(episode.states, episode.actions, strict=False)):
-            self.score[k][x, a] += sum(episode.losses[k:]) / (u[k][x, a] + self.gamma)
+            self.score[k][x, a] += self.observed(episode.losses, k) / (u[k][x, a] + self.gamma)
         self.score = [s - b for s, b in zip(self.score, bonus, strict=True)]
         self.counters.record(episode)
+
+
+class PlainAggregate(PlainDilated):
+    """Lancewicki, Mansour (2025): the sum of all losses, in a known transition if one is given."""
+
+    def __init__(self, *parameters: object, known: Table | None = None) -> None:
+        super().__init__(*parameters)
+        self.known = known
+
+    def bounds(self) -> tuple[Table, Table]:
+        return super().bounds() if self.known is None else (self.known, self.known)
+
+    def observed(self, losses: list[float], k: int) -> float:
+        return sum(losses)
+
+
+class Departure(NamedTuple):
+    """What is fixed when an episode is played."""
+
+    policy: Table
+    most: Table
+    least: Table
+
+
+class PlainDAPO(PlainDilated):
+    """Lancewicki, Rosenberg, Sotnikov (2023): arrivals with the tables of their own time."""
+
+    def depart(self) -> Departure:
+        return Departure(self.policy, self.occupancy(1), self.occupancy(-1))
+
+    def arrive(self, arrivals: list[tuple[Departure, Episode]]) -> None:
+        now, change = self.policy, [np.zeros_like(layer) for layer in self.score]
+        for then, episode in arrivals:
+            ratio = [a / np.maximum(a, b) for a, b in zip(then.policy, now, strict=True)]
+            for k, (x, a) in enumerate(zip(episode.states, episode.actions, strict=False)):
+                share = then.most[k][x, a] + self.gamma
+                change[k][x, a] += ratio[k][x, a] * sum(episode.losses[k:]) / share
+            weights = [a * b for a, b in zip(now, ratio, strict=True)]
+            bonus = self.dilated_bonus(self.bonus_of(weights, then.most, then.least))
+            change = [c - b for c, b in zip(change, bonus, strict=True)]
+        self.score = [s + c for s, c in zip(self.score, change, strict=True)]
+        self.counters.record(*(episode for _, episode in arrivals))
 
 
 class PlainPOMD(_Bandit):

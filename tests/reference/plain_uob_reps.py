@@ -42,13 +42,14 @@ class Counters:
         self.frozen_visits = [n.copy() for n in self.visits]
         self.frozen_transitions = [m.copy() for m in self.transitions]
 
-    def record(self, episode: Episode) -> bool:
-        """Count the episode; True when a visited pair doubled and a new epoch began."""
+    def record(self, *episodes: Episode) -> bool:
+        """Count what was played; True when a visited pair doubled and a new epoch began."""
         doubled = False
-        for k, (x, a) in enumerate(zip(episode.states, episode.actions, strict=False)):
-            self.visits[k][x, a] += 1
-            self.transitions[k][x, a, episode.states[k + 1]] += 1
-            doubled |= bool(self.visits[k][x, a] >= max(1, 2 * self.frozen_visits[k][x, a]))
+        for episode in episodes:
+            for k, (x, a) in enumerate(zip(episode.states, episode.actions, strict=False)):
+                self.visits[k][x, a] += 1
+                self.transitions[k][x, a, episode.states[k + 1]] += 1
+                doubled |= bool(self.visits[k][x, a] >= max(1, 2 * self.frozen_visits[k][x, a]))
         if doubled:
             self.epoch += 1
             self._freeze()

@@ -193,6 +193,11 @@ class IssuesRecords(Protocol):
 class TakesLateFeedback(Protocol):
     """Learns from feedback that comes episodes after its policy was played, in any order."""
 
+    @property
+    def keeps_policies(self) -> bool:
+        """Whether the queue holds the whole policy of every episode, with its bounds."""
+        ...
+
     def late_loop(self, queue: Any) -> CompiledLoop:
         """For ``play``: whole episodes with a queue (``playing/late_queue``), in compiled code."""
         ...

@@ -29,6 +29,11 @@ from advmdp.learners.planners.rolling import (
     KnownWindowPlanner,
     WindowPlanner,
 )
+from advmdp.learners.policy_optimisation.aggregate import (
+    AggregateDilatedBonus,
+    KnownAggregateDilatedBonus,
+)
+from advmdp.learners.policy_optimisation.dapo import DAPO
 from advmdp.learners.policy_optimisation.dilated_bonus import DilatedBonus
 from advmdp.learners.policy_optimisation.full_information import APOMVP, OPPO
 from advmdp.learners.policy_optimisation.pomd import POMD
@@ -101,8 +106,15 @@ BUILT_IN: dict[str, Maker] = {
         AggregateTsallisFTRL, "known P, sum of losses, both worlds", knows_transition=True
     ),
     "uob-ftrl-aggregate": Maker(AggregateUOBFTRL, "unknown P, sum of losses, both worlds"),
+    "dilated-bonus-aggregate": Maker(
+        AggregateDilatedBonus, "unknown P, sum of losses, adversarial"
+    ),
+    "dilated-bonus-aggregate-known": Maker(
+        KnownAggregateDilatedBonus, "known P, sum of losses, adversarial", knows_transition=True
+    ),
     "delayed-uob-reps": Maker(DelayedUOBREPS, "unknown P, late bandit, adversarial"),
     "delayed-uob-ftrl": Maker(DelayedUOBFTRL, "unknown P, late bandit, no guarantee"),
+    "dapo": Maker(DAPO, "unknown P, late bandit, adversarial"),
     "dilated-bonus": Maker(DilatedBonus, "unknown P, bandit, adversarial"),
     "pomd": Maker(POMD, "unknown P, bandit, adversarial"),
     "apo-mvp": Maker(APOMVP, "unknown P, full information, oblivious"),

@@ -206,9 +206,9 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
 
 
 class BanditLearner(CompiledLearner):
-    """Sees the losses of the visited pairs."""
+    """Sees the losses of the visited pairs, or less."""
 
-    feedback = "bandit"
+    feedback: ClassVar[Literal["bandit", "full", "aggregate"]] = "bandit"
 
 
 class FullInformationLearner(CompiledLearner):

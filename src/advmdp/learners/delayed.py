@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import math
 
-from advmdp.layout import Layout
+import numpy as np
+
+from advmdp.kernels.accounting.ledger import Ledger
+from advmdp.kernels.learners import interface
+from advmdp.kernels.learners.late_feedback import LateEpisode
+from advmdp.kernels.learners.mirror.late_feedback import begin_late_step
+from advmdp.kernels.learners.mirror.mirror_descent import bound_visits
+from advmdp.layout import Floats, Layout
+from advmdp.learners.episode_record import EpisodeRecord
+from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.late_feedback import LateFeedback, checked_reading
+from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_delta,
     checked_horizon,
@@ -18,7 +28,39 @@ from advmdp.learners.uob_reps import UOBREPS
 from advmdp.number_checks import whole_number
 
 
-class DelayedUOBREPS(LateFeedback, UOBREPS):
+class LateMirrorDescent(LateFeedback, MirrorDescent):
+    """Late feedback of the mirror-descent family: one step for every arrival.
+
+    Over a known transition, and for leaders, these steps come to the one with the sum of the
+    estimates: the multipliers of affine constraints add up.
+    """
+
+    def _learn_from_record(
+        self, record: EpisodeRecord, episode: FlatEpisode, losses: tuple[Floats, Floats]
+    ) -> None:
+        """``update(feedback, record)``: the bounds of its own time are those of the record."""
+        self._check_record(record)
+        episode = self._spread(episode, record.fixed.policy)
+        path = (episode.states, episode.path)
+        with self._one_thread:
+            bound_visits(self._graph, self._state, record.fixed, *path)
+            visited = self._state.visited
+            bounds = (visited.bound.copy(), visited.occupancy.copy())
+            learnt, no_policy = np.array([record.number - 1]), np.zeros((3, 0))
+            self._learn_late(LateEpisode(*path, losses[0], *bounds, learnt, *no_policy))
+
+    def _take_arrival(self, late: LateEpisode, ledger: Ledger | None) -> None:
+        pending = begin_late_step(self._graph, self._state, self._reading, late)
+        if pending and not interface.solve_pending(self._graph, self._state, None):
+            self._finish(late.states, late.path)
+        else:
+            interface.settle_update(self._graph, self._state)
+        if ledger is not None:
+            self._account_for_path(ledger, late.path)
+            self._account_for_step(ledger)
+
+
+class DelayedUOBREPS(LateMirrorDescent, UOBREPS):
     """UOB-REPS whose feedback comes d_t episodes late; bandit, unknown transition.
 
     When the trajectory and the losses of episode j come, with u_j the upper occupancy bound of the
@@ -78,7 +120,7 @@ class DelayedUOBREPS(LateFeedback, UOBREPS):
         super().__init__(layout, n_episodes, delta, eta, gamma, log_scale, eta_scale, gamma_scale)
 
 
-class DelayedUOBFTRL(LateFeedback, UOBFTRL):
+class DelayedUOBFTRL(LateMirrorDescent, UOBFTRL):
     """UOB-FTRL whose feedback comes d_t episodes late; bandit, unknown transition.
 
     The estimates of ``DelayedUOBREPS`` in the objective of ``UOBFTRL``; its age counts arrivals.

@@ -1,35 +1,32 @@
-"""Learning from feedback that comes late, for any learner of the mirror-descent family."""
+"""Learning from feedback that comes late: what ``play`` asks of every such learner."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from advmdp.errors import InvalidInput
 from advmdp.kernels.accounting import late_episodes
-from advmdp.kernels.accounting.late_episodes import play_late_episodes, take_next
+from advmdp.kernels.accounting.late_episodes import (
+    ARRIVED,
+    DEPARTED,
+    play_late_episodes,
+    take_next,
+)
 from advmdp.kernels.accounting.ledger import Ledger
-from advmdp.kernels.learners import interface
-from advmdp.kernels.learners.mirror.late_feedback import (
+from advmdp.kernels.learners.late_feedback import (
     ADAPTED,
     OWN_TIME,
     TODAY,
     WAITING,
     LateEpisode,
-    begin_late_update,
-    is_dropped,
 )
-from advmdp.kernels.learners.mirror.mirror_descent import bound_visits
-from advmdp.layout import Floats
-from advmdp.learners.base import CompiledLoop, TakesLateFeedback
-from advmdp.learners.episode_record import EpisodeRecord
+from advmdp.learners.base import CompiledLoop, CountsEpisodes, TakesLateFeedback
+from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.feedback import FlatEpisode
-from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.number_checks import shown
 
 READINGS = {"adapted": ADAPTED, "own-time": OWN_TIME, "today": TODAY, "wait": WAITING}
-"""What divides a late loss, see ``advmdp.kernels.learners.mirror.late_feedback``."""
+"""What divides a late loss, see ``advmdp.kernels.learners.late_feedback``."""
 
 
 def checked_reading(late: Any) -> str:
@@ -39,50 +36,41 @@ def checked_reading(late: Any) -> str:
     return late
 
 
-class LateFeedback(MirrorDescent, TakesLateFeedback):
-    """Takes feedback some episodes after its policy was played, one arrival after the other.
+class LateFeedback(CompiledLearner, CountsEpisodes, TakesLateFeedback):
+    """Takes feedback some episodes after its policy was played, in the order of the episodes.
 
-    Arrivals between two episodes are taken in the order of their episodes, each with a step of its
-    own.  Over a known transition, and for leaders, these steps come to the one with the sum of the
-    estimates: the multipliers of affine constraints add up.
+    A learner of the kind implements ``_take_arrival``, and registers what its state does with late
+    feedback (``advmdp.kernels.learners.late_feedback``).
     """
 
     late: str
     """What divides a late loss, one of ``READINGS``."""
 
     @property
+    def keeps_policies(self) -> bool:
+        """Whether the queue holds the whole policy of every episode, with its bounds."""
+        return False
+
+    @property
     def _reading(self) -> int:
         return READINGS[self.late]
 
-    def _learn_from_record(
-        self, record: EpisodeRecord, episode: FlatEpisode, losses: tuple[Floats, Floats]
-    ) -> None:
-        """``update(feedback, record)``: the bounds of its own time are those of the record."""
-        self._check_record(record)
-        episode = self._spread(episode, record.fixed.policy)
-        path = (episode.states, episode.path)
-        with self._one_thread:
-            bound_visits(self._graph, self._state, record.fixed, *path)
-            visited = self._state.visited
-            bounds = (visited.bound.copy(), visited.occupancy.copy())
-            learnt = np.array([record.number - 1])
-            self._learn_late(LateEpisode(*path, losses[0], *bounds, learnt))
+    def _take_arrival(self, late: LateEpisode, ledger: Ledger | None) -> None:
+        """Learn from one episode of the past, and account for it where there is a ledger."""
+        raise NotImplementedError
 
-    def _learn_late(self, late: LateEpisode) -> bool:
-        """Whether the episode was learnt from; a learner that waits drops some."""
-        if is_dropped(self._state, self._reading, late):
-            return False
-        pending = begin_late_update(self._graph, self._state, self._reading, late)
-        if pending and not interface.solve_pending(self._graph, self._state, None):
-            self._finish(late.states, late.path)
-        else:
-            interface.settle_update(self._graph, self._state)
-        return True
+    def _learn_late(self, late: LateEpisode, ledger: Ledger | None = None) -> None:
+        """The same, unless a learner that waits has moved since the episode was played."""
+        if self._reading != WAITING or late.learnt[0] == self.episodes:
+            self._take_arrival(late, ledger)
+
+    def _close_arrivals(self) -> None:
+        """All that arrives before the next episode has arrived; most have nothing left to do."""
 
     # ------------------------------------------------------------------ for ``play``
 
     def depart(self, episode: int, ledger: Ledger, queue: Any) -> None:
-        """Put the trajectory of the ledger into the queue, with the bounds of its own time."""
+        """Put the trajectory of the ledger into the queue, with what is fixed today."""
         played = FlatEpisode(ledger.states, ledger.path, ledger.path_losses)
         ledger = ledger._replace(path=self._spread(played).path)
         with self._one_thread:
@@ -90,12 +78,12 @@ class LateFeedback(MirrorDescent, TakesLateFeedback):
 
     def arrive(self, ledger: Ledger, queue: Any) -> None:
         """Learn from the next arrival, and account for it."""
-        late = queue.in_flight.present
+        clock = queue.in_flight.clock
         with self._one_thread:
             take_next(queue.arrivals, queue.in_flight)
-            if self._learn_late(late):
-                self._account_for_path(ledger, late.path)
-                self._account_for_step(ledger)
+            self._learn_late(queue.in_flight.present, ledger)
+            if clock[ARRIVED] == queue.arrivals.first[clock[DEPARTED]]:
+                self._close_arrivals()
 
     def late_loop(self, queue: Any) -> CompiledLoop:
         """Whole episodes without leaving compiled code."""

@@ -16,6 +16,7 @@ from advmdp.evaluation.run import Recorder
 from advmdp.kernels.accounting.episode import note_certificate, open_episode
 from advmdp.kernels.accounting.late_episodes import ARRIVED
 from advmdp.kernels.accounting.ledger import ITERATE, World
+from advmdp.learners.base import EstimatesLosses, offers
 from advmdp.one_thread import one_thread_of
 from advmdp.playing.late_queue import LateQueue
 from advmdp.playing.watch import SLICE_SECONDS, Watch
@@ -69,12 +70,13 @@ def play_late_protocol(
     """One episode at a time through ``policy()``, ``depart`` and ``arrive``."""
     layout, ledger = recorder.mdp.layout, recorder.ledger
     graph, clock = layout.graph(), queue.in_flight.clock
+    estimates = offers(learner, EstimatesLosses)
     done = recorder.episodes
     for point in points[recorder.n_points :]:
         while done < point:
             ledger.losses[:] = stream.table(done)
             open_episode(graph, world, checked_policy(layout, learner.policy()), done, ledger)
-            ledger.sums[ITERATE] += learner.iterate_loss(ledger.losses)
+            ledger.sums[ITERATE] += learner.iterate_loss(ledger.losses) if estimates else 0.0
             learner.depart(done, ledger, queue)
             stream.observe(ledger.path, ledger.path_losses)
             while clock[ARRIVED] < queue.arrivals.first[done + 1]:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.accounting.late_episodes import ARRIVED, DEPARTED, Arrivals, InFlight
-from advmdp.kernels.learners.mirror.late_feedback import LateEpisode
+from advmdp.kernels.learners.late_feedback import LateEpisode
 from advmdp.layout import Layout
 from advmdp.learners.feedback import Trajectory, check_trajectory
+from advmdp.learners.state_checks import TOLERANCE
 from advmdp.world.delays import LOST, DelayProcess, Delays, drawn_delays
 
-PARTS = ("states", "path", "losses", "bound", "occupancy", "learnt")
+PARTS = LateEpisode._fields
 MOST_NUMBERS = 2**30
 """In the queue of a run, 8 GiB of them: refused before they are allocated."""
 
@@ -39,27 +40,29 @@ class LateQueue:
     """Arrivals and episodes in flight of one run."""
 
     def __init__(
-        self, layout: Layout, process: DelayProcess, n_episodes: int, words: tuple[int, int]
+        self,
+        layout: Layout,
+        process: DelayProcess,
+        n_episodes: int,
+        words: tuple[int, int],
+        keeps_policies: bool = False,
     ) -> None:
         self._layout = layout
         self.delays = drawn_delays(process, n_episodes, words)
         self.arrivals = _arrivals(self.delays)
-        n_layers, places = layout.n_layers, self._longest_wait() + 1
-        if places * 5 * n_layers > MOST_NUMBERS:
+        places, present = self._longest_wait() + 1, new_late_episode(layout, keeps_policies)
+        if places * sum(part.size for part in present) > MOST_NUMBERS:
             raise InvalidInput(
                 f"delays: {places} episodes may be in flight at once, more than the memory is for; "
                 "give shorter delays"
             )
-        self.in_flight = InFlight(
-            states=np.zeros((places, n_layers + 1), dtype=np.int64),
-            path=np.zeros((places, n_layers), dtype=np.int64),
-            losses=np.zeros((places, n_layers)),
-            bound=np.zeros((places, n_layers)),
-            occupancy=np.zeros((places, n_layers)),
-            learnt=np.zeros(places, dtype=np.int64),
-            clock=np.zeros(2, dtype=np.int64),
-            present=new_late_episode(layout),
-        )
+        room = {
+            name: np.zeros((places, part.size), dtype=part.dtype)
+            for name, part in present._asdict().items()
+        }
+        room["learnt"] = room["learnt"].ravel()
+        clock = np.zeros(2, dtype=np.int64)
+        self.in_flight = InFlight(**room, clock=clock, present=present)
 
     def _longest_wait(self) -> int:
         """The largest delay of feedback that comes."""
@@ -85,6 +88,8 @@ class LateQueue:
 
     def restore(self, saved: Mapping[str, NDArray[Any]], episodes: int) -> None:
         """Go on after ``episodes``; nothing is changed unless every value is one of a run."""
+        empty = {name: a for name, a in self.state().items() if a.size == 0}
+        saved = {**empty, **saved}  # which earlier versions did not have
         for name in PARTS:
             mine = getattr(self.in_flight, name)
             if name not in saved or saved[name].shape != mine.shape:
@@ -112,15 +117,19 @@ class LateQueue:
             checked = check_trajectory(self._layout, trajectory)
         except InvalidInput:
             raise InvalidInput(wrong) from None
-        bounds = np.concatenate([saved["bound"][place], saved["occupancy"][place]])
+        chances = ("bound", "occupancy", "policy", "upper", "lower")
+        bounds = np.concatenate([saved[name][place] for name in chances])
         proper = np.isfinite(bounds).all() and bounds.min() >= 0.0 and bounds.max() <= 1.0 + 1e-9
+        total = saved["policy"][place].reshape(-1, self._layout.n_actions).sum(axis=1)
+        proper = proper and (np.abs(total - 1.0) <= TOLERANCE).all()
         if not proper or not np.array_equal(checked.path, path) or saved["learnt"][place] < 0:
             raise InvalidInput(wrong)
 
 
-def new_late_episode(layout: Layout) -> LateEpisode:
-    """Room for one trajectory with its bounds."""
+def new_late_episode(layout: Layout, keeps_policies: bool) -> LateEpisode:
+    """Room for one trajectory with what is fixed when it is played."""
     n_layers = layout.n_layers
+    n_rows, n_states = (layout.n_rows, layout.n_states) if keeps_policies else (0, 0)
     return LateEpisode(
         states=np.zeros(n_layers + 1, dtype=np.int64),
         path=np.zeros(n_layers, dtype=np.int64),
@@ -128,6 +137,9 @@ def new_late_episode(layout: Layout) -> LateEpisode:
         bound=np.zeros(n_layers),
         occupancy=np.zeros(n_layers),
         learnt=np.zeros(1, dtype=np.int64),
+        policy=np.zeros(n_rows),
+        upper=np.zeros(n_states),
+        lower=np.zeros(n_states),
     )
 
 

@@ -101,7 +101,8 @@ def play_episode(
     if sees_all_losses(learner):
         learner.update(FullInformation(states, actions, ledger.losses.copy()))
     elif sees_the_sum(learner):
-        learner.update(Aggregate(states, actions, sum(ledger.path_losses.tolist())))
+        total = np.cumsum(ledger.path_losses)[-1]  # in the order of the kernels
+        learner.update(Aggregate(states, actions, float(total)))
     else:
         learner.update(Trajectory(states, actions, ledger.path_losses.copy()))
     if estimates:

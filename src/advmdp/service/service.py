@@ -34,8 +34,8 @@ class Service(Shown):
     service keeps what its feedback has to be divided by:
 
     * Learners with episode records (UOB-REPS and its family) take feedback late and in any order;
-      ``DelayedUOBREPS`` with the delay-adapted denominator.  So do learners that see all losses,
-      which divide by nothing.  All others serve one episode at a time, and say so.
+      ``DelayedUOBREPS`` and ``DAPO`` with delay-adapted denominators.  So do learners that see all
+      losses, which divide by nothing.  All others serve one episode at a time, and say so.
     * Feedback that comes twice, or after its episode was given up, is refused and changes nothing.
     * Feedback that is lost, or not complete, is given up with ``abandon``.  Nothing is learnt from
       it, and the guarantee speaks of the finished episodes alone.  It holds for them as long as

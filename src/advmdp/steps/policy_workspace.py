@@ -49,9 +49,14 @@ def new_fill(layout: Layout) -> Fill:
     )
 
 
-def first_belief(layout: Layout, n_episodes: int, log_term: float) -> Believed:
-    """Before the first episode: any transition, except for the rows that the layout knows."""
-    rows = free_boxes(layout)
+def first_belief(
+    layout: Layout, n_episodes: int, log_term: float, rows: BoxRows | None = None
+) -> Believed:
+    """Before the first episode: any transition, except for the rows that the layout knows.
+
+    ``rows`` is a set to begin with in place of that.
+    """
+    rows = free_boxes(layout) if rows is None else rows
     return Believed(
         log_term=log_term,
         visits=no_visits(layout, n_episodes),

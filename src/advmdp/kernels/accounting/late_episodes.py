@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..learners.interface import (
     add_certificate,
@@ -14,16 +14,16 @@ from ..learners.interface import (
     settle_update,
     solve_pending,
 )
-from ..learners.mirror.late_feedback import (
+from ..learners.late_feedback import (
     LateEpisode,
     begin_late_update,
-    bound_present_visits,
+    close_arrivals,
     is_dropped,
+    note_departure,
 )
-from ..learners.mirror.mirror_descent import MirrorState
 from ..model.graph import Floats, Graph
 from ..model.losses import LossProgram, fill_losses, observe_path
-from ..model.visits import EPISODES, Counts
+from ..model.visits import Counts
 from ..runtime.storage import Common, Lasting
 from ..runtime.targets import kernel
 from .episode import note_iterate, open_episode
@@ -41,34 +41,49 @@ class Arrivals(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """Episodes whose feedback has not come: episode t is in place t modulo the C places."""
+    """Episodes whose feedback has not come: episode t is in place t modulo the C places.
+
+    The fields of ``LateEpisode``, C of each.
+    """
 
     states: Lasting[Counts]  # (C, L + 1)
     path: Lasting[Counts]  # (C, L)
     losses: Lasting[Floats]  # (C, L)
-    bound: Lasting[Floats]  # (C, L) of the time of playing
+    bound: Lasting[Floats]  # (C, L)
     occupancy: Lasting[Floats]  # (C, L)
-    learnt: Lasting[Counts]  # (C,) episodes learnt from at that time
+    learnt: Lasting[Counts]  # (C,)
+    policy: Lasting[Floats]  # (C, R), or (C, 0)
+    upper: Lasting[Floats]  # (C, S), or (C, 0)
+    lower: Lasting[Floats]  # (C, S), or (C, 0)
     clock: Lasting[Counts]  # (2,) episodes departed, episodes arrived
-    present: LateEpisode  # the one that is being learnt from
+    present: LateEpisode  # the one that departs, or is being learnt from
 
 
 @kernel
-def depart(
-    graph: Graph, state: MirrorState, episode: int, ledger: Ledger, in_flight: InFlight
-) -> None:
-    """Put the trajectory of the ledger into the queue, with the bounds of its own time."""
-    bound_present_visits(graph, state, ledger.states, ledger.path)
-    place = episode % in_flight.learnt.shape[0]
-    for k in range(ledger.path.shape[0]):
-        in_flight.states[place, k] = ledger.states[k]
-        in_flight.path[place, k] = ledger.path[k]
-        in_flight.losses[place, k] = ledger.path_losses[k]
-        in_flight.bound[place, k] = state.visited.bound[k]
-        in_flight.occupancy[place, k] = state.visited.occupancy[k]
+def depart(graph: Graph, state: Any, episode: int, ledger: Ledger, in_flight: InFlight) -> None:
+    """Put the trajectory of the ledger into the queue, with what is fixed today."""
+    late = in_flight.present
     n_layers = ledger.path.shape[0]
-    in_flight.states[place, n_layers] = ledger.states[n_layers]
-    in_flight.learnt[place] = state.visits.clock[EPISODES]
+    for k in range(n_layers):
+        late.states[k] = ledger.states[k]
+        late.path[k] = ledger.path[k]
+        late.losses[k] = ledger.path_losses[k]
+    late.states[n_layers] = ledger.states[n_layers]
+    note_departure(graph, state, late)
+    place = episode % in_flight.learnt.shape[0]
+    for k in range(n_layers):
+        in_flight.states[place, k] = late.states[k]
+        in_flight.path[place, k] = late.path[k]
+        in_flight.losses[place, k] = late.losses[k]
+        in_flight.bound[place, k] = late.bound[k]
+        in_flight.occupancy[place, k] = late.occupancy[k]
+    in_flight.states[place, n_layers] = late.states[n_layers]
+    in_flight.learnt[place] = late.learnt[0]
+    for r in range(late.policy.shape[0]):
+        in_flight.policy[place, r] = late.policy[r]
+    for x in range(late.upper.shape[0]):
+        in_flight.upper[place, x] = late.upper[x]
+        in_flight.lower[place, x] = late.lower[x]
     in_flight.clock[DEPARTED] = episode + 1
 
 
@@ -87,10 +102,15 @@ def take_next(arrivals: Arrivals, in_flight: InFlight) -> None:
         late.occupancy[k] = in_flight.occupancy[place, k]
     late.states[n_layers] = in_flight.states[place, n_layers]
     late.learnt[0] = in_flight.learnt[place]
+    for r in range(late.policy.shape[0]):
+        late.policy[r] = in_flight.policy[place, r]
+    for x in range(late.upper.shape[0]):
+        late.upper[x] = in_flight.upper[place, x]
+        late.lower[x] = in_flight.lower[place, x]
 
 
 @kernel
-def note_late_estimates(state: MirrorState, ledger: Ledger, late: LateEpisode) -> None:
+def note_late_estimates(state: Any, ledger: Ledger, late: LateEpisode) -> None:
     """Account for the estimates of an arrival, for the four terms of the regret."""
     ledger.sums[ESTIMATED] = add_estimates(
         state, late.path, ledger.losses, 0.0, ledger.estimated, ledger.sums[ESTIMATED]
@@ -105,7 +125,7 @@ def play_late_episodes(
     ledger: Ledger,
     start: int,
     stop: int,
-    state: MirrorState,
+    state: Any,
     reading: int,
     arrivals: Arrivals,
     in_flight: InFlight,
@@ -133,4 +153,5 @@ def play_late_episodes(
                     return episode
                 add_certificate(state, ledger.counts, ledger.worst)
             settle_update(graph, state)
+        close_arrivals(graph, state)
     return stop

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
 from advmdp.kernels.learners.policies.bandit_state import Weighed
-from advmdp.kernels.learners.policies.dilated_bonus import DilatedSettings, DilatedState
+from advmdp.kernels.learners.policies.dilated_bonus import TO_GO, DilatedSettings, DilatedState
+from advmdp.kernels.sets.box import BoxRows
 from advmdp.layout import Layout
 from advmdp.learners.policy_optimisation.bandit import BanditPolicyOptimisation
 from advmdp.learners.tuning import (
@@ -78,6 +80,9 @@ class DilatedBonus(BanditPolicyOptimisation):
     that the analysis needs.
     """
 
+    _observed: ClassVar[int] = TO_GO
+    """What is divided by u + gamma: the losses from a layer on, or the sum of them all."""
+
     def __init__(
         self,
         layout: Layout,
@@ -94,9 +99,8 @@ class DilatedBonus(BanditPolicyOptimisation):
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)
-        n_layers, pairs = layout.n_layers, layout.n_states * layout.n_actions
-        theory = min(1.0 / (24.0 * n_layers**3), 1.0 / math.sqrt(pairs * n_layers * n_episodes))
-        self.eta = scaled_rate(eta, theory, eta_scale, "eta")
+        n_layers = layout.n_layers
+        self.eta = scaled_rate(eta, dilated_rate(layout, n_episodes), eta_scale, "eta")
         self.gamma = scaled_rate(gamma, 2.0 * self.eta * n_layers, gamma_scale, "gamma")
         grows_by = checked_rate(
             1.0 / n_layers if dilation is None else dilation, "dilation", zero_allowed=True
@@ -108,16 +112,34 @@ class DilatedBonus(BanditPolicyOptimisation):
             exploring=3.0 * self.gamma * n_layers,
             doubting=n_layers * checked_rate(width_scale, "width_scale", zero_allowed=True),
             dilation=1.0 + grows_by,
+            observed=self._observed,
         )
         log_term = width_log_term(layout, n_episodes, delta) * checked_rate(log_scale, "log_scale")
         state = DilatedState(
             policy=np.full(layout.n_rows, 1.0 / layout.n_actions),
             score=np.zeros(layout.n_rows),
             settings=settings,
-            belief=first_belief(layout, n_episodes, log_term),
+            belief=first_belief(layout, n_episodes, log_term, self._first_set(layout)),
             seen=Weighed(np.zeros(n_layers), np.zeros(n_layers)),
+            arrived=np.zeros(2, dtype=np.int64),
             upper=np.zeros(layout.n_states),
             lower=np.zeros(layout.n_states),
+            local=np.zeros(layout.n_states),
             value=np.zeros(layout.n_states),
         )
         super().__init__(layout, n_episodes, state)
+
+    def _first_set(self, layout: Layout) -> BoxRows | None:
+        """The set of the first episode, where it is not the usual one."""
+        return None
+
+
+def dilated_rate(layout: Layout, n_episodes: int, total_delay: int = 0) -> float:
+    """min(1 / (24 L^3), 1 / sqrt(|X| |A| L T + L^2 D)); without a delay it is the theory's [M].
+
+    Between playing and learning a policy moves by eta L in each arrival, which costs L layers of
+    losses to go up to L, times the delay: the part of D [R].
+    """
+    n_layers, pairs = layout.n_layers, layout.n_states * layout.n_actions
+    spread = pairs * n_layers * n_episodes + n_layers**2 * total_delay
+    return min(1.0 / (24.0 * n_layers**3), 1.0 / math.sqrt(spread))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...model.graph import Floats, Graph
-from ...model.visits import Counts, Visits, record, settle
+from ...model.visits import EPISODES, OPENS, Counts, Visits, record, settle
 from ...planning.columns import Columns, renew_columns
 from ...planning.layer_extremes import Fill
 from ...planning.occupancy_bounds import bound_of_state
@@ -49,13 +49,21 @@ def largest_occupancy(graph: Graph, x: int, k: int, policy: Floats, belief: Beli
 
 
 @kernel
-def learn_transition(graph: Graph, belief: Believed, states: Counts, path: Counts) -> None:
-    """Count the trajectory; when a counter has doubled, the set of the next epoch.
+def renew_set(graph: Graph, belief: Believed, n_episodes: int, opens: bool) -> None:
+    """The set of the next epoch, if one opens, after ``n_episodes`` were counted.
 
     The update is complete here, nothing can be taken back: the set needs no copy of its old rows.
     """
     visits, rows = belief.visits, belief.rows
-    if record(graph, visits, rows.status, states, path):
+    visits.clock[OPENS] = 1 if opens else 0
+    if opens:
         open_epoch(graph, visits, rows, rows, belief.log_term)
         renew_columns(graph, visits, rows, belief.columns)
+    visits.clock[EPISODES] += n_episodes - 1
     settle(visits)
+
+
+@kernel
+def learn_transition(graph: Graph, belief: Believed, states: Counts, path: Counts) -> None:
+    """Count the trajectory; when a counter has doubled, the set of the next epoch."""
+    renew_set(graph, belief, 1, record(graph, belief.visits, belief.rows.status, states, path))

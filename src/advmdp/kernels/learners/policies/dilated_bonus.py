@@ -1,12 +1,16 @@
 """Policy optimisation with dilated bonuses (Luo, Wei, Lee 2021): one update, line by line.
 
-    estimate      Q^(x, a) = (loss to go) 1{visited} / (u(x, a) + gamma)
-    local_bonus   b(x) = sum_a pi(a | x) (3 gamma L + L (u - l)(x, a)) / (u(x, a) + gamma)
-    dilate        B(x, a) = b(x) + (1 + 1/L) max over the row's set of <p, V_B>
-    improve       pi proportional to e^{-eta sum of (Q^ - B)}
+    estimate        Q^(x, a) = (loss to go) 1{visited} / (u(x, a) + gamma)
+    charge_bonus    b(x) = sum_a pi(a | x) (3 gamma L + L (u - l)(x, a)) / (u(x, a) + gamma)
+    add_to_scores   B(x, a) = b(x) + (1 + 1/L) max over the row's set of <p, V_B>
+    weigh_actions   pi proportional to e^{-eta sum of (Q^ - B)}
 
 u and l are the occupancy bounds of pi_t over the set of the episode, for *all* states: as many
 passes as there are states.  Without a bonus those of the visited states are enough.
+
+Where only the sum of the losses is seen (Lancewicki, Mansour 2025) it takes the place of the loss
+to go.  The estimate is then one of U(x, a), the expected loss of the *whole* episode given that it
+goes through (x, a).  U - Q, what was lost before x, is the same for all actions.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers
 from ...model.visits import EPOCH, Counts
 from ...planning.layer_extremes import extremes_over_layer
 from ...planning.occupancy_bounds import bounds_of_states
-from ...runtime.storage import Lasting, Number, Scratch, Switch
+from ...runtime.storage import Choice, Lasting, Number, Scratch, Switch
 from ...runtime.targets import kernel, leaf
 from ...sets.interface import mean_width
 from ..interface import bandit_update, epoch_and_width
@@ -30,6 +34,8 @@ from .bandit_state import (
 )
 from .weights import weigh_actions
 
+TO_GO, WHOLE = 0, 1  # what is divided by u + gamma: the losses from a layer on, or their whole sum
+
 
 class DilatedSettings(NamedTuple):
     """The constants of a run."""
@@ -40,6 +46,7 @@ class DilatedSettings(NamedTuple):
     exploring: Number[float]  # 3 gamma L of the bonus
     doubting: Number[float]  # L of the bonus, which multiplies u - l
     dilation: Number[float]  # 1 + 1 / L
+    observed: Choice[int]  # TO_GO or WHOLE
 
 
 class DilatedState(NamedTuple):
@@ -50,48 +57,69 @@ class DilatedState(NamedTuple):
     settings: DilatedSettings
     belief: Believed
     seen: Weighed
+    arrived: Scratch[Counts]  # (2,) late feedback since the last episode: how many were learnt
+    #                           from, and whether an epoch opens (``late_feedback``)
     upper: Scratch[Floats]  # (S,) max over the set of q(x)
     lower: Scratch[Floats]  # (S,) min over the set of q(x)
+    local: Scratch[Floats]  # (S,) b, times its multiplier
     value: Scratch[Floats]  # (S,) V_B
+
+
+@kernel
+def bound_states(graph: Graph, state: DilatedState, states: Counts) -> None:
+    """Occupancy bounds of all states; without a bonus u of the visited ones."""
+    belief = state.belief
+    if state.settings.bonus > 0.0:
+        bounds_of_states(
+            graph, state.policy, belief.columns, belief.fill, belief.reach, state.upper, state.lower
+        )
+    else:
+        for k in range(states.shape[0] - 1):
+            state.upper[states[k]] = largest_occupancy(graph, states[k], k, state.policy, belief)
 
 
 @kernel
 def estimate(
     graph: Graph, state: DilatedState, states: Counts, path: Counts, losses: Floats
 ) -> None:
-    """Bounds, and the estimated loss to go of the visited pairs."""
-    belief, settings = state.belief, state.settings
-    if settings.bonus > 0.0:
-        bounds_of_states(
-            graph, state.policy, belief.columns, belief.fill, belief.reach, state.upper, state.lower
-        )
-    togo = 0.0
+    """Bounds, and the estimated loss to go (or whole loss) of the visited pairs."""
+    settings = state.settings
+    bound_states(graph, state, states)
+    total, togo = 0.0, 0.0
+    for k in range(path.shape[0]):
+        total += losses[k]
     for back in range(path.shape[0]):
         k = path.shape[0] - 1 - back
         togo += losses[k]
-        if not settings.bonus > 0.0:
-            state.upper[states[k]] = largest_occupancy(graph, states[k], k, state.policy, belief)
+        observed = total if settings.observed == WHOLE else togo
         bound = state.upper[states[k]]
-        divide_by_bounds(state.policy, path, togo, k, bound, settings.gamma, state.seen)
+        divide_by_bounds(state.policy, path, observed, k, bound, settings.gamma, state.seen)
 
 
 @leaf
-def local_bonus(graph: Graph, state: DilatedState, x: int) -> float:
-    """b(x), times its multiplier; u - l is rounded up to zero where both are the same."""
-    settings = state.settings
-    upper = state.upper[x]
-    width = max(upper - state.lower[x], 0.0)
-    total = 0.0
-    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-        share = state.policy[r]
-        worth = settings.exploring + settings.doubting * (share * width)
-        total += share * worth / (share * upper + settings.gamma)
-    return settings.bonus * total
+def worth_exploring(
+    settings: DilatedSettings, weight: float, share: float, upper: float, lower: float
+) -> float:
+    """The part of an action in b(x); u - l is rounded up to zero where both are the same."""
+    width = share * max(upper - lower, 0.0)
+    worth = settings.exploring + settings.doubting * width
+    return weight * worth / (share * upper + settings.gamma)
 
 
 @kernel
-def improve(graph: Graph, state: DilatedState, states: Counts, path: Counts) -> None:
-    """Backwards: B of a layer, with the policy that was played; then its new policy."""
+def charge_bonus(graph: Graph, state: DilatedState) -> None:
+    """b of all states but the last."""
+    for x in range(state.local.shape[0] - 1):
+        total = 0.0
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            share = state.policy[r]
+            total += worth_exploring(state.settings, share, share, state.upper[x], state.lower[x])
+        state.local[x] = state.settings.bonus * total
+
+
+@kernel
+def add_to_scores(graph: Graph, state: DilatedState, path: Counts) -> None:
+    """Q^ - B, backwards; B with the policy and the set of today."""
     settings, belief, policy, score = state.settings, state.belief, state.policy, state.score
     state.value[state.value.shape[0] - 1] = 0.0
     for back in range(n_layers(graph)):
@@ -100,16 +128,19 @@ def improve(graph: Graph, state: DilatedState, states: Counts, path: Counts) -> 
         if settings.bonus > 0.0:
             extremes_over_layer(graph, k, belief.columns, state.value, None, belief.fill)
             for x in range(layer_begin(graph, k), layer_end(graph, k)):
-                local = local_bonus(graph, state, x)
                 mean = 0.0
                 for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                     later = settings.dilation * belief.fill.total[r]
-                    score[r] -= local + later
+                    score[r] -= state.local[x] + later
                     mean += policy[r] * later
-                state.value[x] = local + mean
-                weigh_actions(policy, score, settings.eta, x, graph.n_actions)
-        else:
-            weigh_actions(policy, score, settings.eta, states[k], graph.n_actions)
+                state.value[x] = state.local[x] + mean
+
+
+@kernel
+def weigh_states(graph: Graph, state: DilatedState) -> None:
+    """The policy that the scores give, in all states but the last."""
+    for x in range(state.value.shape[0] - 1):
+        weigh_actions(state.policy, state.score, state.settings.eta, x, graph.n_actions)
 
 
 @bandit_update(DilatedState)
@@ -118,8 +149,16 @@ def update_dilated(
     graph: Graph, state: DilatedState, states: Counts, path: Counts, losses: Floats
 ) -> None:
     """Bounds and bonus with the set of this episode, then the counts."""
+    has_bonus = state.settings.bonus > 0.0
     estimate(graph, state, states, path, losses)
-    improve(graph, state, states, path)
+    if has_bonus:
+        charge_bonus(graph, state)
+    add_to_scores(graph, state, path)
+    if has_bonus:
+        weigh_states(graph, state)
+    else:
+        for k in range(path.shape[0]):
+            weigh_actions(state.policy, state.score, state.settings.eta, states[k], graph.n_actions)
     learn_transition(graph, state.belief, states, path)
 
 
