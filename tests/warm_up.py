@@ -26,7 +26,7 @@ BY_SET = ("uob-reps", "uob-reps-l1", "o-reps")  # a box, a ball, a known transit
 NARROW_ONLY = ("uob-ftrl", "uob-log-barrier", "ada-uc-o-reps")  # for all of their families
 OTHERS = (
     *("fpop", "ucrl2", "ucbvi-bf", "q-learning-b", "mdp-e", "ngs-2010", "fpl", "exp3-ix"),
-    *("dilated-bonus", "pomd", "oppo", "uniform"),  # apo-mvp is the program of oppo
+    *("dilated-bonus", "pomd", "oppo", "uniform", "lykouris"),  # apo-mvp is the program of oppo
 )
 Task = tuple[Callable[..., None], str, bool]
 

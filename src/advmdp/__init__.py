@@ -43,6 +43,7 @@ from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
 from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
 from advmdp.learners.loading import load
+from advmdp.learners.lykouris import Lykouris
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
 from advmdp.learners.mixtures.corral import Corral
@@ -139,6 +140,7 @@ __all__ = [
     "Learner",
     "LogBarrier",
     "LogBarrierFTRL",
+    "Lykouris",
     "Minimum",
     "MissingExtra",
     "Mixture",

@@ -8,8 +8,11 @@ import numpy as np
 
 from advmdp.number_checks import whole_number
 
+Seed = int | np.random.SeedSequence
+"""What a user may give."""
 
-def seed_words(seed: int | np.random.SeedSequence) -> tuple[int, int]:
+
+def seed_words(seed: Seed) -> tuple[int, int]:
     """Two 32-bit words for the counter-based generator, well mixed even for seeds 0, 1, 2, ...
 
     Parameters

@@ -19,6 +19,7 @@ from advmdp.learners.delayed import DelayedUOBFTRL, DelayedUOBREPS
 from advmdp.learners.exp3_ix import Exp3IX
 from advmdp.learners.fpop import FPL, FPOP
 from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
+from advmdp.learners.lykouris import Lykouris
 from advmdp.learners.mdp_e import MDPE
 from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
 from advmdp.learners.ngs2010 import NGS2010
@@ -89,6 +90,7 @@ BUILT_IN: dict[str, Maker] = {
     "fpl": Maker(FPL, "known P, full information, oblivious", knows_transition=True),
     "ucbvi-ch": Maker(UCBVICH, "unknown P, bandit, stochastic"),
     "ucbvi-bf": Maker(UCBVIBF, "unknown P, bandit, stochastic"),
+    "lykouris": Maker(Lykouris, "unknown P, bandit, corrupted stochastic"),
     "q-learning-h": Maker(QLearningH, "unknown P, bandit, stochastic"),
     "q-learning-b": Maker(QLearningB, "unknown P, bandit, stochastic"),
     "ucrl2": Maker(UCRL2, "unknown P, bandit, stochastic", has_horizon=False),

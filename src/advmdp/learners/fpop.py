@@ -25,11 +25,9 @@ from advmdp.learners.tuning import (
     width_log_term,
 )
 from advmdp.number_checks import whole_number
-from advmdp.seeds import seed_words
+from advmdp.seeds import Seed, seed_words
 from advmdp.steps.confidence import ConfidenceSet, KnownTransition
 from advmdp.steps.workspace import free_balls, new_reach, no_visits
-
-Seed = int | np.random.SeedSequence
 
 
 class FPOP(FullInformationLearner, HasHorizon, HasEpochs):

@@ -14,10 +14,10 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import CYCLE
 from advmdp.layout import Floats, Layout
 from advmdp.number_checks import unit_number
-from advmdp.seeds import seed_words
+from advmdp.seeds import Seed, seed_words
 from advmdp.world.checks import unit_pairs
 from advmdp.world.loss_streams import Integers, ProgramStream, State, loss_program
-from advmdp.world.oblivious_losses import Seed, keep_copy, settle
+from advmdp.world.oblivious_losses import keep_copy, settle
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
 from advmdp.layout_checks import MAX_ENTRIES, MAX_LAYERS, refuse_too_many
 from advmdp.number_checks import positive_number, unit_number, whole_number
-from advmdp.seeds import generator
+from advmdp.seeds import Seed, generator
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import mdp_with_support
 from advmdp.world.walks import grid, river_swim
@@ -33,8 +33,6 @@ __all__ = [
     "river_swim",
     "routing",
 ]
-
-Seed = int | np.random.SeedSequence
 
 
 def random_mdp(

@@ -14,11 +14,10 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import CYCLE, DRIFT, MAJORITY, MARKED
 from advmdp.layout import Layout
 from advmdp.number_checks import float_array, unit_number, whole_number
-from advmdp.seeds import generator
+from advmdp.seeds import Seed, generator
 from advmdp.world.checks import unit_pairs, unit_tables
 from advmdp.world.loss_streams import ProgramStream, loss_program
 
-Seed = int | np.random.SeedSequence
 MOST_CORRUPTED = 10**8  # episodes; their numbers are kept
 
 
