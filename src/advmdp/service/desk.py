@@ -22,6 +22,7 @@ from advmdp.number_checks import whole_number
 from advmdp.range_policy import checked_outside
 from advmdp.service.feedback_io import feedback_of
 from advmdp.service.journal import Event
+from advmdp.service.loss_history import LossHistory, total_loss
 from advmdp.service.open_episodes import Issued, OpenEpisode, OpenEpisodes, issue
 
 
@@ -34,6 +35,7 @@ class Desk:
         self.clipped = 0
         self.finished = 0
         self.abandoned = 0
+        self.history = LossHistory()
         self.open = OpenEpisodes()
         self._issued: Issued | None = None
 
@@ -91,6 +93,7 @@ class Desk:
         else:
             self.learner.update(feedback, record)
         self._issued = None
+        self.history.add(total_loss(feedback, self.learner))
         self.open.remove(episode.number)
         self.finished += 1
         self.clipped += clipped
