@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import advmdp
-from advmdp.cli import housekeeping, playing, policies, reading, reporting, verifying
+from advmdp.cli import housekeeping, playing, policies, reading, reporting, verifying, watching
 from advmdp.cli.demo import demo
 from advmdp.cli.options import BAD_INPUT, FAILED, message_of
 from advmdp.errors import AdvMDPError
@@ -32,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": playing.run,
     "compare": playing.compare,
     "sweep": playing.sweep,
+    "watch": watching.watch,
     "ls": reading.list_runs,
     "rm": housekeeping.remove,
     "merge": housekeeping.merge,

@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from advmdp.plain_files import open_plain
 from advmdp.store.folder import WORK
@@ -36,6 +36,10 @@ class AnnouncedRun(NamedTuple):
     n_episodes: int
     seed: int
     replicate: int
+
+
+TYPES = (str, str, str, str, int, int, int)
+"""Of the fields of an ``AnnouncedRun``."""
 
 
 class HasIdentity(Protocol):
@@ -91,9 +95,8 @@ def _runs_in(text: bytes) -> Iterator[AnnouncedRun]:
         listed = json.loads(text)["runs"]
     except (ValueError, KeyError, TypeError, RecursionError):  # it is being written, or not ours
         return
-    types = tuple(AnnouncedRun.__annotations__.values())
     for entry in listed[:MOST_RUNS] if isinstance(listed, list) else ():
-        if isinstance(entry, list) and [type(value).__name__ for value in entry] == list(types):
+        if isinstance(entry, list) and tuple(map(type, entry)) == TYPES:
             yield AnnouncedRun(*entry)
 
 
@@ -116,7 +119,7 @@ def _remove_abandoned(work: Path) -> None:
             os.close(descriptor)
 
 
-def _is_held(descriptor: Any) -> bool:
+def _is_held(descriptor: int) -> bool:
     """Whether the process that made the file lives; readers do not count."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

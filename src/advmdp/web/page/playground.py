@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from advmdp.errors import InvalidInput
-from advmdp.web.page.playground_request import Request, explanation, runs_of
+from advmdp.web.page.playground_request import Request, command, explanation
 from advmdp.web.page.states import State
 from advmdp.web.page.sweep_state import look_of
 from advmdp.web.page.topics import Topic
@@ -46,7 +46,7 @@ class Job(Topic):
                 "status": {"status": "starting", "reason": None},
                 "request": request.model_dump(),
                 "look": look_of(learners),
-                "specs": {run.name: run.spec.to_toml() for run in runs_of(request)},
+                "commands": {name: command(request, name) for name in learners},
                 "explanations": {name: explanation(name) for name in learners},
             },
             "learners": {name: {"status": "playing"} for name in learners},

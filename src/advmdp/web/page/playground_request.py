@@ -104,10 +104,19 @@ def offered_losses() -> dict[str, str]:
 
 
 def explanation(name: str) -> str:
-    """What a learner is, in the first line of its documentation, and what it is told."""
-    documented = inspect.getdoc(LEARNERS[name].make) or ""
-    first = documented.partition("\n\n")[0].replace("\n", " ").replace("``", "").rstrip(".")
-    return f"{first} ({setting_of(name).words})." if first else f"{setting_of(name).words}."
+    """What a learner is: the first line of its documentation."""
+    documented = inspect.getdoc(LEARNERS[name].make) or setting_of(name).words
+    return documented.partition("\n\n")[0].replace("\n", " ").replace("``", "")
+
+
+def command(request: Request, name: str) -> str:
+    """The command that plays the same run into a store."""
+    sizes = ",".join(map(str, (1, *request.layers, 1)))
+    preset = " --set learner.preset=practical" * (request.practical and name in PRACTICAL)
+    return (
+        f"advmdp run {name} --layers {sizes} --actions {request.actions} "
+        f"--losses {request.losses} --episodes {request.episodes} --seed {request.seed}{preset}"
+    )
 
 
 def catalogue() -> dict[str, Any]:

@@ -18,11 +18,11 @@ import numpy as np
 
 from advmdp.errors import AdvMDPError
 from advmdp.evaluation.observations import Moment
-from advmdp.experiments.build import build
+from advmdp.experiments.build import Components, build
 from advmdp.layout import Floats
 from advmdp.play import play
 from advmdp.web.page.playground_request import PlaygroundRun, checked_request, runs_of
-from advmdp.world.mdp import LayeredMDP
+from advmdp.world.losses import Majority, Switching
 
 CPU_SECONDS = 300  # first runs compile
 DIGITS = 4
@@ -34,7 +34,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     try:
         runs = runs_of(checked_request(json.loads(sys.stdin.readline())))
-        _say({"world": _world(build(runs[0].spec).mdp)})
+        _say({"world": _world(build(runs[0].spec), runs[0].spec.n_episodes)})
         _play_in_turns(runs)
     except AdvMDPError as problem:
         _say({"failed": None, "reason": str(problem)})
@@ -117,14 +117,34 @@ def _point(name: str, moment: Moment) -> dict[str, Any]:
     }
 
 
-def _world(mdp: LayeredMDP) -> dict[str, Any]:
-    """Sizes, and the true chance of every (x, a, x')."""
-    layout = mdp.layout
+def _world(made: Components, n_episodes: int) -> dict[str, Any]:
+    """Sizes, the true chance of every (x, a, x'), and when the losses are different ones."""
+    layout, losses = made.mdp.layout, made.losses
+    shaded: list[tuple[int, int]] = []
+    told = ""
+    if isinstance(losses, Majority):
+        shaded, told = losses.adverse_stretches(n_episodes), "Shaded: all losses are reversed."
+    elif isinstance(losses, Switching):
+        shaded, told = _before_the_last(losses, n_episodes), "Shaded: another table of losses."
     return {
         "layer_sizes": list(layout.layer_sizes),
         "n_actions": layout.n_actions,
-        "chances": _rounded(mdp.flat),
+        "chances": _rounded(made.mdp.flat),
+        "shaded": shaded,
+        "told": told,
     }
+
+
+def _before_the_last(losses: Switching, n_episodes: int) -> list[tuple[int, int]]:
+    """Where the table is not the last one of the cycle."""
+    number, period = len(losses.tables), losses.period
+    blocks = [(k * period, (k + 1) * period) for k in range(-(-n_episodes // period))]
+    last = losses.tables[-1]
+    return [
+        (begin, min(end, n_episodes))
+        for k, (begin, end) in enumerate(blocks)
+        if not np.array_equal(losses.tables[k % number], last)
+    ]
 
 
 def _rounded(values: Floats) -> list[float]:

@@ -14,8 +14,9 @@ from advmdp.store.announcement import AnnouncedRun
 from advmdp.store.live_store import LiveRun, LiveStore
 from advmdp.store.under_way import position
 
-WAITING = "waiting"
-ORDER = (RUNNING, FAILED, CUT, WAITING, FINISHED)
+WAITING, STARTING = "waiting", "starting"
+"""Runs that a sweep has not begun, and runs that it has taken up and said nothing of yet."""
+ORDER = (RUNNING, STARTING, FAILED, CUT, WAITING, FINISHED)
 """In which runs are listed: what is happening, what needs attention, the rest."""
 
 
@@ -99,7 +100,7 @@ def seconds_left(runs: Sequence[WatchedRun]) -> float | None:
     A run that waits is taken to need what others of its learner needed for an episode, or else what
     all did.  As many runs are played at once as are under way now.
     """
-    unplayed = [run for run in runs if run.status in (RUNNING, WAITING)]
+    unplayed = [run for run in runs if run.status in (RUNNING, STARTING, WAITING)]
     if not unplayed:
         return None
     spent: dict[str | None, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -132,6 +133,8 @@ def _begun(live: LiveRun, cell: WatchedCell) -> WatchedRun:
     elif note is not None:
         seconds, regret = note.seconds, note.regret
         share, left = position(note.episodes, note.seconds, n_episodes)
+    elif status == RUNNING:
+        status = STARTING
     if regret is not None and cell.units.in_rewards:
         regret *= (cell.units.high or 0.0) - (cell.units.low or 0.0)
     return WatchedRun(
