@@ -95,7 +95,7 @@ def read_note(folder: Path, run_hash: str) -> ProgressNote | None:
 
 def _checked(note: Any) -> ProgressNote:
     """The note, if its values are such as a run has; ``ValueError`` otherwise."""
-    episodes, seconds = note["episodes"], float(note["seconds"])
+    episodes, seconds = note["episodes"], note["seconds"]
     now = tuple(float(value) for value in note["now"])
     given = note["curves"]
     curves = {name: np.array(given[name], dtype=np.float64) for name in ("episodes", *TOTALS)}
@@ -107,6 +107,7 @@ def _checked(note: Any) -> ProgressNote:
     proper = (
         type(episodes) is int
         and 0 < episodes < 2**63
+        and type(seconds) in (int, float)
         and 0.0 <= seconds < LONGEST
         and len(now) == len(TOTALS)
         and bool(np.isfinite(now).all())

@@ -76,7 +76,7 @@ class Page:
             Route("/static/{name}", self.static),
             Route("/live/overview", self.overview),
             Route("/live/store/{number:int}/{cell}", self.store),
-            Route("/live/service/{name}", self.service),
+            Route("/live/service/{name:path}", self.service),
             Route("/live/catalogue", self.catalogue),
             Route("/live/play", self.play, methods=["POST"]),
             Route("/live/play/{job}", self.job),

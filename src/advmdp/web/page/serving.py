@@ -20,6 +20,7 @@ def loopback_socket(port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((HOST, port))
+        made.listen()  # who comes before the server is ready waits
     except (OSError, OverflowError) as problem:
         made.close()
         raise InvalidInput(

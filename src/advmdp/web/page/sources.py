@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from advmdp.plain_text import plain_lines
 from advmdp.service import Service
 from advmdp.store.live_store import LiveStore
 from advmdp.web.page.service_state import RECORD_SECONDS, ServiceWatch
@@ -48,7 +49,8 @@ class Sources:
 
     def __init__(self, stores: Sequence[str | Path], services: Mapping[str, Service]) -> None:
         self._stores = [StoreWatch(Path(path)) for path in stores]
-        self._services = {name: ServiceWatch(service) for name, service in services.items()}
+        # Under the names that the page shows, and asks for again.
+        self._services = {plain_lines(name): ServiceWatch(one) for name, one in services.items()}
         self._ends = threading.Event()
         if self._services:
             threading.Thread(target=self._remember, daemon=True).start()

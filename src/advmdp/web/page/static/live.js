@@ -17,6 +17,7 @@ function askToken(root) {
   const form = element("form", {class: "token"}, root);
   element("h1", {}, form, "Token");
   element("p", {class: "note"}, form, "This page is protected. The token was given to whoever started the server.");
+  element("input", {type: "text", value: "advmdp", autocomplete: "username", hidden: ""}, form);  // for password managers
   const input = element("input", {type: "password", id: "token", autocomplete: "current-password", required: "", "aria-label": "token"}, form);
   element("button", {type: "submit", class: "primary"}, form, "Enter");
   const error = element("p", {class: "problem", hidden: "", role: "alert"}, form);

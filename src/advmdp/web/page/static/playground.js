@@ -301,6 +301,6 @@ class PlaygroundView {
     const second = now.regret - half.regret;
     if (second <= 0) return `${text}; in the second half it fell no further behind.`;
     const share = second / now.regret;
-    return `${text}; ${percent(share)} of it in the second half: ${share < 0.45 ? "the curve bends, it learns." : share > 0.55 ? "it falls behind faster." : "no bend yet."}`;
+    return `${text}; ${percent(share)} of it in the second half: ${share < 0.4 ? "the curve bends." : share > 0.6 ? "it falls behind faster." : "no bend so far."}`;
   }
 }
