@@ -53,7 +53,7 @@ def test_blocks_hold_all_losses(losses: list[float], again: int) -> None:
             loaded.restore(history.contents())
             history = loaded
     blocks = history.blocks()
-    assert blocks.count.sum() == len(losses)
+    assert blocks.length.sum() == len(losses)
     assert len(blocks.mean) <= MOST_BLOCKS
     begin = 0
     for i, end in enumerate(blocks.episodes.astype(int)):

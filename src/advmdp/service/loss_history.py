@@ -32,7 +32,7 @@ class LossBlocks(NamedTuple):
     """Of the losses of an episode."""
     deviation: Floats
     """Standard deviation within the block."""
-    count: Floats
+    length: Floats
     """Episodes of the block; the last one may be incomplete."""
 
 

@@ -37,15 +37,15 @@ class ProgressNote(NamedTuple):
     episodes: int
     seconds: float
     """Time spent on these episodes, over all sittings."""
-    now: tuple[float, float, float]
-    """``TOTALS`` after these episodes."""
+    now: tuple[float, ...] | None
+    """``TOTALS`` after these episodes; None in a batch on a GPU, which knows them at the end."""
     curves: dict[str, NDArray[np.float64]]
     """``episodes``, ``TOTALS`` and perhaps ``OPTIONAL`` at the evaluation points so far."""
 
     @property
-    def regret(self) -> float:
+    def regret(self) -> float | None:
         """Expected loss minus that of the best fixed policy so far."""
-        return self.now[0] - self.now[2]
+        return None if self.now is None else self.now[0] - self.now[2]
 
 
 class NoteWriter:
@@ -55,12 +55,19 @@ class NoteWriter:
     the same ones in all runs that have these points, so that their curves can be averaged.
     """
 
-    def __init__(self, folder: Path, run_hash: str, every_point: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        run_hash: str,
+        every_point: NDArray[np.int64],
+        seconds: float | None = None,
+    ) -> None:
         self._folder, self._hash = folder, run_hash
+        self._seconds = SECONDS if seconds is None else seconds
         step = -(-len(every_point) // MOST_POINTS)
         self._wanted = set(every_point[::step].tolist())
-        self._curves: dict[str, list[float]] = {"episodes": []}
-        self._due = time.monotonic() + SECONDS / 2
+        self._curves: dict[str, list[float]] = {name: [] for name in ("episodes", *TOTALS)}
+        self._due = time.monotonic() + self._seconds / 2
 
     def add(self, episodes: int, figures: dict[str, float]) -> None:
         """The figures at an evaluation point, which come in order."""
@@ -68,11 +75,11 @@ class NoteWriter:
             for name, value in {"episodes": episodes, **figures}.items():
                 self._curves.setdefault(name, []).append(value)
 
-    def write(self, episodes: int, seconds: float, now: tuple[float, float, float]) -> None:
+    def write(self, episodes: int, seconds: float, now: tuple[float, ...] | None) -> None:
         """Renew the note if it is time."""
         if time.monotonic() < self._due:
             return
-        self._due = time.monotonic() + SECONDS
+        self._due = time.monotonic() + self._seconds
         note = {"hash": self._hash, "episodes": episodes, "seconds": seconds, "now": now}
         draft = self._folder / f".{NAME}{PARTIAL}"  # one process at a time plays the run
         with suppress(OSError):
@@ -96,7 +103,7 @@ def read_note(folder: Path, run_hash: str) -> ProgressNote | None:
 def _checked(note: Any) -> ProgressNote:
     """The note, if its values are such as a run has; ``ValueError`` otherwise."""
     episodes, seconds = note["episodes"], note["seconds"]
-    now = tuple(float(value) for value in note["now"])
+    now = None if note["now"] is None else tuple(float(value) for value in note["now"])
     given = note["curves"]
     curves = {name: np.array(given[name], dtype=np.float64) for name in ("episodes", *TOTALS)}
     there = curves["episodes"]
@@ -109,8 +116,7 @@ def _checked(note: Any) -> ProgressNote:
         and 0 < episodes < 2**63
         and type(seconds) in (int, float)
         and 0.0 <= seconds < LONGEST
-        and len(now) == len(TOTALS)
-        and bool(np.isfinite(now).all())
+        and (now is None or (len(now) == len(TOTALS) and bool(np.isfinite(now).all())))
         and all(values.shape == there.shape for values in curves.values())
         and there.ndim == 1
         and all(bool(np.isfinite(values).all()) for values in curves.values())
@@ -119,4 +125,4 @@ def _checked(note: Any) -> ProgressNote:
     )
     if not proper:
         raise ValueError("not a note")
-    return ProgressNote(episodes, seconds, now, curves)  # type: ignore[arg-type]
+    return ProgressNote(episodes, seconds, now, curves)

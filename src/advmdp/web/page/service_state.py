@@ -127,17 +127,17 @@ def loss_panel(blocks: LossBlocks) -> Panel | None:
     if not len(blocks.mean):
         return None
     window = max(1, len(blocks.mean) // SMOOTHED)
-    count = _moving_sum(blocks.count, window)
-    mean = _moving_sum(blocks.count * blocks.mean, window) / count
-    squares = blocks.count * (blocks.deviation**2 + blocks.mean**2)
+    count = _moving_sum(blocks.length, window)
+    mean = _moving_sum(blocks.length * blocks.mean, window) / count
+    squares = blocks.length * (blocks.deviation**2 + blocks.mean**2)
     variance = np.maximum(_moving_sum(squares, window) / count - mean**2, 0.0)
     half = np.where(count > 1, 1.96 * np.sqrt(variance / np.maximum(count - 1, 1)), 0.0)
     x = blocks.episodes
     series = (
         Series(LOSS, "loss per episode", x, mean, mean - half, mean + half),
-        Series(LOSS, f"means of {blocks.count[0]:.0f}", x, blocks.mean, dots=True),
+        Series(LOSS, f"means of {blocks.length[0]:.0f}", x, blocks.mean, dots=True),
     )
-    over = int(window * blocks.count[0])
+    over = int(window * blocks.length[0])
     return Panel(
         *("Loss per episode", EPISODES, "loss per episode", series),
         from_zero=False,
@@ -175,8 +175,8 @@ def _width_panel(widths: Sequence[tuple[int, float]]) -> Panel | None:
 def _summary(look: Look, service: Service) -> dict[str, Any]:
     blocks = look.losses
     recent = slice(-max(1, len(blocks.mean) // SMOOTHED), None)
-    weight = blocks.count[recent].sum() if len(blocks.mean) else 0.0
-    mean = float((blocks.mean[recent] * blocks.count[recent]).sum() / weight) if weight else None
+    weight = blocks.length[recent].sum() if len(blocks.mean) else 0.0
+    mean = float((blocks.mean[recent] * blocks.length[recent]).sum() / weight) if weight else None
     return {
         "learner": look.learner,
         "finished": look.finished,

@@ -13,6 +13,7 @@ from advmdp.store.live_store import LiveStore
 from advmdp.web.page.service_state import RECORD_SECONDS, ServiceWatch
 from advmdp.web.page.states import State
 from advmdp.web.page.sweep_counts import watched_cells
+from advmdp.web.page.sweep_panels import SeriesCache
 from advmdp.web.page.sweep_state import store_state, store_summary
 
 FRESH_SECONDS = 0.8  # for which a reading of a store serves all views of it
@@ -23,6 +24,7 @@ class StoreWatch:
 
     def __init__(self, path: Path) -> None:
         self._live = LiveStore(path)
+        self._cache = SeriesCache()
         self._lock = threading.Lock()
         self._read_at = -FRESH_SECONDS
 
@@ -30,7 +32,7 @@ class StoreWatch:
         """The state of its view."""
         with self._lock:
             self._refresh()
-            return store_state(self._live, cell)
+            return store_state(self._live, cell, self._cache)
 
     def summary(self) -> dict[str, object]:
         """Its line in the overview."""

@@ -7,6 +7,7 @@ runs differ, the line is broken: it never passes from one set to another unseen.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from advmdp.web.page.sweep_counts import WatchedCell, WatchedRun
 MOST_LEARNERS = 12  # with curves
 MOST_RUNS = 400  # of a learner that enter a mean
 MOST_THIN = 24  # runs under way with a line of their own
+MOST_CACHED = 256  # learners in figures
 FAINT = "under way: "
 """The beginning of the keys of single runs."""
 
@@ -67,13 +69,34 @@ FIGURES = {
 }
 
 
-def cell_panels(cell: WatchedCell) -> dict[str, Any]:
+class SeriesCache:
+    """Series of learners whose runs have not moved since the last tick: intervals are expensive."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str, str], tuple[Any, list[Series]]] = {}
+
+    def series(self, name: str, cell: WatchedCell, runs: Sequence[WatchedRun]) -> list[Series]:
+        """The series of one learner in one figure."""
+        place = name, cell.key, runs[0].learner
+        stamp = [(run.name, run.status, run.share) for run in runs]
+        found = self._made.pop(place, None)
+        if found is None or found[0] != stamp:
+            found = stamp, _series(FIGURES[name], cell, runs)
+        self._made[place] = found  # last: the least recently used is the first
+        if len(self._made) > MOST_CACHED:
+            del self._made[next(iter(self._made))]
+        return found[1]
+
+
+def cell_panels(cell: WatchedCell, cache: SeriesCache) -> dict[str, Any]:
     """The panels of a cell in the form that ``chart.js`` expects, by name."""
-    shown = sorted({run.learner for run in cell.runs})[:MOST_LEARNERS]
-    runs_of = {name: [run for run in cell.runs if run.learner == name] for name in shown}
+    runs_of: dict[str, list[WatchedRun]] = defaultdict(list)
+    for run in cell.runs:
+        runs_of[run.learner].append(run)
+    shown = sorted(runs_of)[:MOST_LEARNERS]
     panels = {}
     for name, figure in FIGURES.items():
-        series = [one for runs in runs_of.values() for one in _series(figure, cell, runs)]
+        series = [one for learner in shown for one in cache.series(name, cell, runs_of[learner])]
         if series:
             panel = Panel(
                 *(figure.title, EPISODES, figure.y_label(cell), tuple(series)),

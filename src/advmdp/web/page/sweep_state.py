@@ -21,7 +21,7 @@ from advmdp.web.page.sweep_counts import (
     tally,
     watched_cells,
 )
-from advmdp.web.page.sweep_panels import FAINT, cell_panels
+from advmdp.web.page.sweep_panels import FAINT, SeriesCache, cell_panels
 
 MOST_RUNS, MOST_CELLS = 300, 200  # that are listed
 LONGEST_TEXT = 600  # signs of a reason
@@ -44,7 +44,7 @@ def store_summary(store: LiveStore, cells: Sequence[WatchedCell]) -> dict[str, A
     }
 
 
-def store_state(store: LiveStore, wanted: str) -> State:
+def store_state(store: LiveStore, wanted: str, cache: SeriesCache | None = None) -> State:
     """Everything that the view of a store shows; ``wanted`` is the key of a cell or ``-``."""
     cells = watched_cells(store)
     state: State = {
@@ -74,7 +74,7 @@ def store_state(store: LiveStore, wanted: str) -> State:
         state["learners"][learner] = {"place": place, **_learner(runs)}
     for place, run in enumerate(sorted(chosen.runs, key=_rank)[:MOST_RUNS]):
         state["runs"][run.name] = {"place": place, **_row(run)}
-    state["panels"] = cell_panels(chosen)
+    state["panels"] = cell_panels(chosen, cache or SeriesCache())
     return state
 
 

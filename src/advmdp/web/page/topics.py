@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from advmdp.web.page.states import State, change_between, event
 
 TICK_SECONDS = 1.0
-REST = 3.0  # times the time that a reading took: a slow store is read less often
+REST = 1.5  # times the time that a reading took: a slow store is read less often
 HEARTBEAT_SECONDS = 15.0
 RETRY = b"retry: 1000\n\n"  # milliseconds after which a browser connects again
 KEPT = 32  # changes that a slow watcher may be behind

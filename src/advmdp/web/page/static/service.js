@@ -95,8 +95,9 @@ class ServiceView {
     this.change.replaceChildren();
     if (!change) return;
     const when = new Date(1000 * change.since).toLocaleString([], {dateStyle: "medium", timeStyle: "short"});
-    const since = change.a_day ? `Since yesterday (${when})` : `Since the server began (${when}); it compares with yesterday after a day`;
-    element("p", {class: "note"}, this.change, `${since}: ${plural(change.episodes, "episode")}.`);
+    const since = change.a_day ? `Since yesterday (${when})` : `Since the server began (${when})`;
+    const later = change.a_day ? "" : " From tomorrow on this is a comparison with the day before.";
+    element("p", {class: "note"}, this.change, `${since}: ${plural(change.episodes, "episode")}.${later}`);
     if (!change.pairs.length) {
       element("p", {}, this.change, "The policy is the same.");
       return;

@@ -86,7 +86,7 @@ class SweepView {
     this.empty = element("div", {class: "empty", hidden: ""}, root);
     const learners = this.learnerSection = element("section", {}, root);
     element("h2", {}, learners, "Learners");
-    this.learnerBody = tableWith(learners, [["learner", ""], ["runs", ""], ["", "nowrap"], ["final regret, mean [95%]", "number"],
+    this.learnerBody = tableWith(learners, [["learner", ""], ["finished", ""], ["", "optional"], ["final regret, mean [95%]", "number"],
       ["episodes/s", "number"], ["left", "number"], ["told", "optional"]], "learners");
     const runs = this.runSection = element("section", {}, root);
     this.runTitle = element("h2", {}, runs, "Runs");
@@ -129,6 +129,7 @@ class SweepView {
     const trouble = [store.problem, store.n_damaged ? `${plural(store.n_damaged, "run")} cannot be read: ${store.damaged.join("; ")}` : null].filter(Boolean);
     this.problem.hidden = !trouble.length;
     this.problem.textContent = trouble.join(" ");
+    this.headline.hidden = Boolean(store.problem);
     this.headline.replaceChildren(...headlineOf(store));
     this.bar.replaceChildren(...(store.n_runs ? [countsBar(store.counts, store.share)] : []));
   }
@@ -173,8 +174,11 @@ class SweepView {
   learnerRow(line, name, row) {
     const cell = element("th", {scope: "row"}, line);
     cell.append(swatch(name, this.look), name);
-    element("td", {class: "barcell"}, line).append(countsBar(row.counts, row.share));
-    element("td", {class: "nowrap"}, line, countsText(row.counts));
+    const done = element("div", {class: "both"}, element("td", {class: "barcell"}, line));
+    const all = Object.values(row.counts).reduce((sum, n) => sum + n, 0);
+    done.append(countsBar(row.counts, row.share));
+    element("span", {class: "nowrap"}, done, `${count(row.counts.finished ?? 0)} of ${count(all)}`);
+    element("td", {class: "optional nowrap"}, line, countsText({...row.counts, finished: 0}));
     const regret = row.regret === null ? "" : numberText(row.regret[0]) +
       (row.regret[1] === null ? "" : ` [${numberText(row.regret[1])}, ${numberText(row.regret[2])}]`);
     element("td", {class: "number"}, line, regret);
