@@ -103,7 +103,7 @@ def cell_panels(cell: WatchedCell, cache: SeriesCache) -> dict[str, Any]:
                 x_log=figure.logarithmic,
                 y_log=figure.logarithmic,
                 from_zero=figure.origin,
-                note=figure.note,
+                note=figure.note + _broken(series),
             )
             panels[name] = {**panel_data([panel])[0], "x_end": cell.n_episodes}
     return panels
@@ -132,6 +132,13 @@ def _series(figure: Figure, cell: WatchedCell, runs: Sequence[WatchedRun]) -> li
         for run, curve in thin
         if len(curve[0]) > 1 and len(everyone) > 1
     ]
+
+
+def _broken(series: Sequence[Series]) -> str:
+    """What thin lines and breaks are, where there are any."""
+    if not any(one.key.startswith(FAINT) for one in series):
+        return ""
+    return " Thin: runs under way; where a line breaks, the finished ones go on."
 
 
 def _told(number: int, of: int) -> str:
