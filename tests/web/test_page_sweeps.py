@@ -240,6 +240,14 @@ def test_stores_that_are_not_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
     curve = next(live.runs).curves
     assert curve is not None
     assert np.array_equal(curve["expected_loss"], store.curves()["expected_loss"].to_numpy())
+    assert runs[1].id in live.damaged
+    folders[1].rename(tmp_path / "aside")
+    play_here(store, runs[1:2])  # again
+    monkeypatch.undo()
+    for _ in range(2):
+        live.refresh()
+    assert runs[1].id not in live.damaged
+    assert {run.manifest["run"] for run in live.runs} == {runs[1].id, runs[3].id}
     (store.path / "store.json").write_text('{"schema": 99}')
     live.refresh()
     assert "newer advmdp" in (live.problem or "")

@@ -66,6 +66,7 @@ class LiveStore:
         """What sweeps that are under way have not begun yet."""
         self._finished: dict[str, LiveRun] = {}
         self._under_way: dict[str, LiveRun] = {}
+        self._damaged_at: dict[str, int] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
         self._names: list[str] = []
         self._scanned: tuple[int, float] | None = None
@@ -93,7 +94,10 @@ class LiveStore:
 
     def _read_finished(self, until: float) -> None:
         self._list_finished()
-        known = self._finished.keys() | self.damaged.keys()
+        for name, place in list(self._damaged_at.items()):
+            if _place(self.path / RUNS / name) != place:  # it was moved away, or played again
+                del self._damaged_at[name], self.damaged[name]
+        known = self._finished.keys() | self._damaged_at.keys()
         new = [name for name in self._names if name not in known]
         self.unread = len(new)
         for name in new:
@@ -129,6 +133,7 @@ class LiveStore:
             return  # it is being removed
         except (AdvMDPError, OSError, pl.exceptions.PolarsError) as problem:
             self.damaged[name] = str(problem)
+            self._damaged_at[name] = _place(folder)
             return
         self._n_curves += curves is not None
         self._finished[name] = LiveRun(manifest, curves)
@@ -140,6 +145,8 @@ class LiveStore:
         there = [n for n in _names(folder) if n not in self._finished] if folder.is_dir() else []
         for gone in self._under_way.keys() - set(there):
             del self._under_way[gone]
+        for gone in self.damaged.keys() - self._damaged_at.keys() - set(there):
+            del self.damaged[gone]
         for name in there[:MOST_UNDER_WAY]:
             self._look_at(name)
 
@@ -209,6 +216,14 @@ def _check_size(path: Path, largest: int) -> None:
         raise manifests.MissingManifest(f"{path}: missing") from None
     if size > largest:
         raise DamagedFile(f"{path}: {size:,} bytes are more than a run writes")
+
+
+def _place(folder: Path) -> int:
+    """The number of a folder on its disk, which a new one of the same name does not have."""
+    try:
+        return os.stat(folder).st_ino
+    except OSError:
+        return 0
 
 
 def _stamp(path: Path) -> int:

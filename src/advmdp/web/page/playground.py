@@ -151,6 +151,11 @@ class Playground:
         task.add_done_callback(self._tasks.discard)
         return job
 
+    @property
+    def watchers(self) -> int:
+        """Streams that are open."""
+        return sum(job.watchers for job in self._jobs.values())
+
     def find(self, name: str) -> Job | None:
         """The run of that name, if it is kept."""
         return self._jobs.get(name)

@@ -87,6 +87,8 @@ def _play(run: PlaygroundRun, place: int, turns: _Turns) -> None:
         _say({"failed": run.name, "reason": str(problem)})
     except BrokenPipeError:  # nobody looks any more
         os._exit(0)
+    except Exception as problem:  # a defect: told like the others, so that the page does not wait
+        _say({"failed": run.name, "reason": f"{type(problem).__name__}: {problem}"})
     finally:
         turns.hand_over(place, for_good=True)
 

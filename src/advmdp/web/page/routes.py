@@ -135,7 +135,8 @@ class Page:
         return self._stream(self._topics.get(name, lambda: PolledTopic(compute)))
 
     def _stream(self, topic: Topic) -> Response:
-        if self._topics.watchers >= MOST_STREAMS:
+        playing = 0 if self._playground is None else self._playground.watchers
+        if self._topics.watchers + playing >= MOST_STREAMS:
             return refused(503, "too many visitors; close a tab")
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(topic.events(), media_type="text/event-stream", headers=headers)

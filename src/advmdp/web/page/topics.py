@@ -95,6 +95,7 @@ class PolledTopic(Topic):
     def __init__(self, compute: Callable[[], State]) -> None:
         super().__init__()
         self._compute = compute
+        self._failed = False
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -107,8 +108,13 @@ class PolledTopic(Topic):
             begin = time.monotonic()
             try:
                 await self.publish(await asyncio.to_thread(self._compute))
-            except Exception:  # of one reading: the page keeps what it shows, the log says why
-                log.exception("a view could not be computed")
+                self._failed = False
+            except (
+                Exception
+            ):  # of one reading: the page keeps what it shows, the log says why, once
+                if not self._failed:
+                    log.exception("a view could not be computed")
+                self._failed = True
             rest = max(TICK_SECONDS, REST * (time.monotonic() - begin))
             async with self._news:
                 try:

@@ -45,22 +45,40 @@ class OverviewView {
 
   close() { this.stream.close(); }
 
+  // Cards are filled anew only where something has changed, and stay the same elements: a reader may be on one.
   show({page, stores, services}) {
-    this.body.replaceChildren();
-    const numbers = Object.keys(stores).sort((one, other) => one - other);
-    if (numbers.length) element("h1", {}, this.body, numbers.length === 1 ? "Store" : "Stores");
-    const cards = element("div", {class: "cards"}, this.body);
-    for (const number of numbers) this.storeCard(cards, number, stores[number]);
-    const names = Object.keys(services);
-    if (names.length) element("h1", {}, this.body, names.length === 1 ? "Service" : "Services");
-    const served = element("div", {class: "cards"}, this.body);
-    for (const name of names) this.serviceCard(served, name, services[name]);
-    if (!numbers.length && !names.length) element("p", {class: "empty"}, this.body, "No store and no service is shown by this server.");
-    if (page.playground) this.playgroundCard();
+    const numbers = Object.keys(stores).sort((one, other) => one - other), names = Object.keys(services);
+    const wanted = JSON.stringify([numbers, names, page.playground]);
+    if (this.wanted !== wanted) this.arrange(numbers, names, page.playground);
+    this.wanted = wanted;
+    for (const number of numbers) this.renew(`store ${number}`, stores[number], (card, store) => this.storeCard(card, store));
+    for (const name of names) this.renew(`service ${name}`, services[name], (card, service) => this.serviceCard(card, name, service));
   }
 
-  storeCard(parent, number, store) {
-    const card = element("a", {class: "card", href: `#/store/${number}`}, parent);
+  arrange(numbers, names, playground) {
+    this.cards = new Map();
+    this.body.replaceChildren();
+    const group = (title, entries) => {
+      if (!entries.length) return;
+      element("h1", {}, this.body, `${title}${entries.length === 1 ? "" : "s"}`);
+      const cards = element("div", {class: "cards"}, this.body);
+      for (const [key, address] of entries) this.cards.set(key, {made: element("a", {class: "card", href: address}, cards), text: null});
+    };
+    group("Store", numbers.map((number) => [`store ${number}`, `#/store/${number}`]));
+    group("Service", names.map((name) => [`service ${name}`, `#/service/${encodeURIComponent(name)}`]));
+    if (!numbers.length && !names.length) element("p", {class: "empty"}, this.body, "No store and no service is shown by this server.");
+    if (playground) this.playgroundCard();
+  }
+
+  renew(key, data, fill) {
+    const card = this.cards.get(key), text = JSON.stringify(data);
+    if (card.text === text) return;
+    card.text = text;
+    card.made.replaceChildren();
+    fill(card.made, data);
+  }
+
+  storeCard(card, store) {
     const top = element("div", {class: "top"}, card);
     element("strong", {}, top, store.name);
     const state = store.problem ? "failed" : store.counts.running ? "running" : store.counts.failed ? "failed" : store.n_runs ? "finished" : "waiting";
@@ -74,8 +92,7 @@ class OverviewView {
     }
   }
 
-  serviceCard(parent, name, service) {
-    const card = element("a", {class: "card", href: `#/service/${encodeURIComponent(name)}`}, parent);
+  serviceCard(card, name, service) {
     const top = element("div", {class: "top"}, card);
     element("strong", {}, top, name);
     element("span", {class: `chip ${service.open ? "running" : "finished"}`}, top, service.open ? `${count(service.open)} open` : "idle");

@@ -14,7 +14,7 @@ class PlaygroundView {
     this.hint = element("div", {class: "empty"}, this.stage);
     element("p", {}, this.hint, "Choose a world and learners, and press Play.");
     this.frame = null;
-    this.choose().then(() => job && this.watch(job));
+    this.choose().then(() => job && this.watch(job, true));
   }
 
   close() {
@@ -29,7 +29,14 @@ class PlaygroundView {
     const answer = await fetch("live/catalogue");
     if (!answer.ok) return refusedHere(this.root, answer.status, (await answer.json()).error);
     this.catalogue = await answer.json();
-    const {usual, limits} = this.catalogue;
+    this.form.addEventListener("submit", (event) => { event.preventDefault(); this.start(); });
+    this.fill();
+  }
+
+  fill() {
+    this.again = false;
+    this.form.replaceChildren();
+    const {limits} = this.catalogue, usual = this.request ?? this.catalogue.usual;
     element("h2", {}, this.form, "World");
     const sizes = this.field("States in each layer between start and end", "layers");
     this.sizes = [...usual.layers];
@@ -72,7 +79,6 @@ class PlaygroundView {
     this.halt = element("button", {type: "button", id: "halt", disabled: ""}, buttons, "Stop");
     this.halt.addEventListener("click", () => post(`live/play/${this.job}/stop`, {}).catch(() => {}));
     this.error = element("p", {class: "problem", hidden: "", role: "alert"}, this.form);
-    this.form.addEventListener("submit", (event) => { event.preventDefault(); this.start(); });
   }
 
   field(text, id, parent = this.form) {
@@ -116,7 +122,9 @@ class PlaygroundView {
 
   // ---------------------------------------------------------------- the stage
 
-  watch(job) {
+  // With `again`, of a run that was begun earlier: the form then shows what was asked for.
+  watch(job, again = false) {
+    this.again = again;
     this.stream?.close();
     cancelAnimationFrame(this.frame);
     this.job = job;
@@ -135,6 +143,7 @@ class PlaygroundView {
   take(state, sections) {
     const {status, request, look, world, commands, explanations} = state.job;
     Object.assign(this, {state, request, world, commands, explanations, total: request.episodes, now: status});
+    if (this.again) this.fill();
     this.look = {...look, hidden: this.look?.hidden ?? new Set(), widest: this.root.classList.contains("presenting") ? 560 : 1100};
     this.halt.disabled = !["starting", "playing"].includes(status.status);
     if (sections.has("points")) for (const point of Object.values(state.points)) {

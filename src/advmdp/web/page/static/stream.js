@@ -3,6 +3,7 @@
 // The browser connects again by itself, also after a restart of the server; the whole state follows.
 
 const AGAIN = 2000;  // milliseconds until a stream that was refused is asked for again
+const UNSEEN = 20_000;  // after which a hidden tab lets go: a browser opens six connections to a server, for all tabs
 
 function sayConnection(state, text) {
   const place = document.getElementById("connection");
@@ -28,7 +29,7 @@ function apply(state, change) {
 
 // Follow an address: `changed(state, sections)` after every event, `refused(status, reason)` if the server says no.
 function followStream(address, changed, refused = () => {}) {
-  let source = null, timer = null, over = false;
+  let source = null, timer = null, over = false, asleep = false;
   const state = table();
   const open = () => {
     source = new EventSource(address);
@@ -57,8 +58,19 @@ function followStream(address, changed, refused = () => {}) {
     } catch { /* the server is away */ }
     if (!over) timer = setTimeout(open, AGAIN);
   };
+  const seen = () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(() => { asleep = true; source.close(); }, UNSEEN);
+    else if (asleep || source.readyState === EventSource.CLOSED) { asleep = false; open(); }
+  };
+  document.addEventListener("visibilitychange", seen);
   open();
-  return {state, close() { over = true; clearTimeout(timer); source.close(); }};
+  return {state, close() {
+    over = true;
+    document.removeEventListener("visibilitychange", seen);
+    clearTimeout(timer);
+    source.close();
+  }};
 }
 
 async function post(address, data) {
