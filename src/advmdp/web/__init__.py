@@ -1,1 +1,4 @@
-"""The package over HTTP: a service for programs, and a page for people (the extra ``web``)."""
+"""A service over HTTP: the server (extra ``web``), and a client that needs no more than Python.
+
+Nothing is imported here: the client works where the libraries of the server are not installed.
+"""

@@ -201,7 +201,7 @@ function extentOf(panel, shown) {
 
 // Draw into `svg`, which has a width in pixels.  With `focus`, only that key has colour and a band.
 function plot(svg, figure, panel, look, width, focus = null) {
-  const height = focus === null ? Math.max(250, Math.min(look.tallest ?? 400, 0.59 * width)) : 0.66 * width + 20;
+  const height = focus === null ? Math.max(240, Math.min(look.tallest ?? 400, 0.59 * width)) : 0.66 * width + 20;
   const shown = visible(panel, look), extent = extentOf(panel, shown);
   const bottom = height - (panel.x_label ? BOTTOM : 28), right = width - (focus === null ? RIGHT : 14);
   const inset = shown.some((series) => series.dots) ? 12 : 0;  // dots at the ends stay whole

@@ -81,8 +81,8 @@ class OverviewView {
   storeCard(card, store) {
     const top = element("div", {class: "top"}, card);
     element("strong", {}, top, store.name);
-    const state = store.problem ? "failed" : store.counts.running ? "running" : store.counts.failed ? "failed" : store.n_runs ? "finished" : "waiting";
-    const words = {failed: store.problem ? "cannot be read" : "some failed", running: "running", finished: "at rest", waiting: "empty"};
+    const state = store.problem ? "failed" : store.counts.running ? "running" : store.counts.failed ? "failed" : store.counts.cut ? "cut" : store.n_runs ? "finished" : "waiting";
+    const words = {cut: "interrupted", failed: store.problem ? "cannot be read" : "some failed", running: "running", finished: "at rest", waiting: "empty"};
     element("span", {class: `chip ${state}`}, top, words[state]);
     element("p", {class: "path"}, card, store.path);
     if (store.problem) element("p", {class: "problem"}, card, store.problem);

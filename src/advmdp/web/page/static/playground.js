@@ -144,7 +144,7 @@ class PlaygroundView {
     const {status, request, look, world, commands, explanations} = state.job;
     Object.assign(this, {state, request, world, commands, explanations, total: request.episodes, now: status});
     if (this.again) this.fill();
-    this.look = {...look, hidden: this.look?.hidden ?? new Set(), widest: this.root.classList.contains("presenting") ? 560 : 1100};
+    this.look = {...look, hidden: this.look?.hidden ?? new Set(), ...this.size()};
     this.halt.disabled = !["starting", "playing"].includes(status.status);
     if (sections.has("points")) for (const point of Object.values(state.points)) {
       if (!this.points.has(point.learner)) this.points.set(point.learner, []);
@@ -219,9 +219,14 @@ class PlaygroundView {
     button.textContent = on ? "Back" : "Present";
     if (on) document.documentElement.requestFullscreen?.().catch(() => {});
     else if (document.fullscreenElement) document.exitFullscreen();
-    this.look.widest = on ? 560 : 1100;  // a narrow drawing that is enlarged has large letters
+    Object.assign(this.look, this.size());
     this.regret.replaceChildren();
     this.draw();
+  }
+
+  // A small drawing that is enlarged has large letters.
+  size() {
+    return this.root.classList.contains("presenting") ? {widest: 560, tallest: 250} : {widest: 1100, tallest: 480};
   }
 
   draw() {
