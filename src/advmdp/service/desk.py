@@ -32,10 +32,10 @@ class Desk:
     def __init__(self, learner: Any, losses_outside: Any = "refuse") -> None:
         self.learner = checked_learner(learner)
         self.losses_outside = checked_outside(losses_outside, "losses_outside")
+        self.history = LossHistory()
         self.clipped = 0
         self.finished = 0
         self.abandoned = 0
-        self.history = LossHistory()
         self.open = OpenEpisodes()
         self._issued: Issued | None = None
 
