@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -145,7 +147,8 @@ def test_a_token_opens_the_data(tmp_path: Path) -> None:
         assert {"HttpOnly", "SameSite=strict"} <= set(flags)
         assert "sesame" not in cookie
         assert page.ask("live/catalogue", Cookie=cookie)[0] == 200
-        assert page.ask("live/catalogue", Cookie=f"advmdp_page={page_cookie('x')}")[0] == 401
+        name = page_cookie("open sesame")[0]
+        assert page.ask("live/catalogue", Cookie=f"{name}={page_cookie('x')[1]}")[0] == 401
         assert page.post("live/token", b'{"token": "no"}')[0] == 401
         assert page.post("live/token", b'{"token": 1}')[0] == 401
 
@@ -225,8 +228,6 @@ def test_a_server_stops_although_streams_are_open(tmp_path: Path) -> None:
 
 
 def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     from advmdp.cli.watching import watch
 
     Store(tmp_path / "store", create=True)
@@ -235,3 +236,12 @@ def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "starlette.applications", None)
     with pytest.raises(MissingExtra, match=r"pip install 'advmdp\[web\]'"):
         watch([tmp_path / "store"])
+
+
+def test_the_libraries_are_imported_only_on_demand() -> None:
+    code = (
+        "import sys, advmdp, advmdp.cli, advmdp.cli.terminal.store_screen; "
+        "print(*sorted({'starlette', 'fastapi', 'uvicorn'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []

@@ -20,6 +20,9 @@ class Position(NamedTuple):
     """Of its episodes."""
     seconds_left: float
     """At the rate so far."""
+    episodes_per_second: float | None = None
+    regret: float | None = None
+    """In losses; a checkpoint does not tell it."""
 
 
 def positions(store: Store, runs: pl.DataFrame) -> dict[str, Position]:
@@ -28,12 +31,18 @@ def positions(store: Store, runs: pl.DataFrame) -> dict[str, Position]:
     unfinished = runs.filter(pl.col("status") != FINISHED)
     for run, run_hash, n_episodes in unfinished.select("run", "hash", "n_episodes").iter_rows():
         folder = store.path / WORK / run
-        reached = read_note(folder, run_hash) or Checkpoints(folder, run_hash).newest()
+        note = read_note(folder, run_hash)
+        reached = note or Checkpoints(folder, run_hash).newest()
         if reached is not None and 0 < reached.episodes <= n_episodes:
-            found[run] = position(reached.episodes, reached.seconds, n_episodes)
+            regret = None if note is None else note.regret
+            found[run] = position(reached.episodes, reached.seconds, n_episodes, regret)
     return found
 
 
-def position(episodes: int, seconds: float, n_episodes: int) -> Position:
+def position(
+    episodes: int, seconds: float, n_episodes: int, regret: float | None = None
+) -> Position:
     """Where a run is that has played some of its episodes, in so many seconds."""
-    return Position(episodes / n_episodes, (n_episodes - episodes) * seconds / episodes)
+    left = (n_episodes - episodes) * seconds / episodes
+    rate = episodes / seconds if seconds else None
+    return Position(episodes / n_episodes, left, rate, regret)

@@ -71,9 +71,9 @@ def _store_lines(store: LiveStore, height: int | None) -> Iterator[str]:
     shown = begun if height is None else begun[: height - 2]
     manifests = [run.live.manifest for run in shown if run.live is not None]
     positions = {
-        run.name: position(run.live.note.episodes, run.live.note.seconds, run.n_episodes)
+        run.name: position(note.episodes, note.seconds, run.n_episodes, note.regret)
         for run in shown
-        if run.live is not None and run.live.note is not None
+        if run.live is not None and (note := run.live.note) is not None
     }
     if manifests:
         *lines, _ = runs_lines(runs_frame(manifests), positions)  # the counts are above

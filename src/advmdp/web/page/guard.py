@@ -36,7 +36,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-COOKIE = "advmdp_page"
 LARGEST_BODY = 16_384  # bytes
 OPEN = ("/live/token",)
 """What needs no token below ``/live``."""
@@ -49,7 +48,6 @@ class Guard:
         self, app: ASGIApp, token: str | None = None, hosts: Collection[str] | None = None
     ) -> None:
         self._app = app
-        self._cookie = None if token is None else page_cookie(token)
         self._token = token
         if hosts is None and token is None:
             hosts = LOOPBACK
@@ -84,15 +82,22 @@ class Guard:
         return None
 
     def _knows(self, headers: Headers) -> bool:
-        if self._token is None or self._cookie is None:
+        if self._token is None:
             return True
         given = headers.get("authorization", "").removeprefix("Bearer ")
-        return same(given, self._token) or same(cookie_of(headers, COOKIE), self._cookie)
+        name, value = page_cookie(self._token)
+        return same(given, self._token) or same(cookie_of(headers, name), value)
 
 
-def page_cookie(token: str) -> str:
-    """What a browser gets in exchange for the token."""
-    return hmac.new(token.encode(), b"advmdp page", hashlib.sha256).hexdigest()
+def page_cookie(token: str) -> tuple[str, str]:
+    """Name and value of the cookie that a browser gets in exchange for the token.
+
+    Cookies do not tell ports apart: two servers of one machine need two names.
+    """
+    name, value = (
+        hmac.new(token.encode(), part, hashlib.sha256).hexdigest() for part in (b"name", b"value")
+    )
+    return f"advmdp_page_{name[:8]}", value
 
 
 def same(given: str, expected: str) -> bool:

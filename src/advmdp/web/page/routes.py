@@ -17,7 +17,7 @@ from starlette.routing import Route
 from advmdp.errors import InvalidInput
 from advmdp.service import Service
 from advmdp.web.page.assets import asset
-from advmdp.web.page.guard import COOKIE, Guard, cookie_of, json_body, page_cookie, refused, same
+from advmdp.web.page.guard import Guard, cookie_of, json_body, page_cookie, refused, same
 from advmdp.web.page.playground import Job, Playground, TooManyRuns
 from advmdp.web.page.playground_request import catalogue, checked_request
 from advmdp.web.page.sources import Sources
@@ -192,7 +192,7 @@ class Page:
             await asyncio.sleep(WRONG_TOKEN_SECONDS)
             return refused(401, "that is not the token")
         answer = JSONResponse({"welcome": True})
-        _set_cookie(answer, request, COOKIE, page_cookie(self._token))
+        _set_cookie(answer, request, *page_cookie(self._token))
         return answer
 
 

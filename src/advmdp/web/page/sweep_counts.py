@@ -132,7 +132,7 @@ def _begun(live: LiveRun, cell: WatchedCell) -> WatchedRun:
         regret = (manifest["figures"] or {}).get("regret")
     elif note is not None:
         seconds, regret = note.seconds, note.regret
-        share, left = position(note.episodes, note.seconds, n_episodes)
+        share, left, *_ = position(note.episodes, note.seconds, n_episodes)
     elif status == RUNNING:
         status = STARTING
     if regret is not None and cell.units.in_rewards:
