@@ -12,7 +12,8 @@ from advmdp.reports.html.self_contained import CHART_SCRIPTS, package_text
 OWN = "advmdp.web.page.static"
 SHARED = ("page.css", *CHART_SCRIPTS)
 OWN_FILES = (
-    *("live.css", "stream.js", "graph.js", "sweep.js", "service.js", "playground.js", "live.js"),
+    *("live.css", "stream.js", "graph.js", "sweep.js", "service.js"),
+    *("choices.js", "playground.js", "live.js"),
     "icon.svg",
 )
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "html": "text/html"}

@@ -9,12 +9,13 @@ class PlaygroundView {
   constructor(root, job) {
     this.root = root;
     root.classList.add("playground");
-    this.form = element("form", {class: "choices"}, root);
+    const form = element("form", {class: "choices"}, root);
     this.stage = element("section", {class: "stage"}, root);
     this.hint = element("div", {class: "empty"}, this.stage);
     element("p", {}, this.hint, "Choose a world and learners, and press Play.");
     this.frame = null;
-    this.choose().then(() => job && this.watch(job, true));
+    this.choices = new Choices(form, (request) => this.start(request), () => post(`live/play/${this.job}/stop`, {}).catch(() => {}));
+    this.choices.load().then(() => job && this.watch(job, true), (problem) => refusedHere(root, problem.status, problem.message));
   }
 
   close() {
@@ -23,101 +24,17 @@ class PlaygroundView {
     this.root.classList.remove("playground", "presenting");
   }
 
-  // ---------------------------------------------------------------- the form
-
-  async choose() {
-    const answer = await fetch("live/catalogue");
-    if (!answer.ok) return refusedHere(this.root, answer.status, (await answer.json()).error);
-    this.catalogue = await answer.json();
-    this.form.addEventListener("submit", (event) => { event.preventDefault(); this.start(); });
-    this.fill();
-  }
-
-  fill() {
-    this.again = false;
-    this.form.replaceChildren();
-    const {limits} = this.catalogue, usual = this.request ?? this.catalogue.usual;
-    element("h2", {}, this.form, "World");
-    const sizes = this.field("States in each layer between start and end", "layers");
-    this.sizes = [...usual.layers];
-    const list = element("div", {class: "sizes"}, sizes);
-    const again = () => {
-      list.replaceChildren();
-      this.sizes.forEach((size, k) => {
-        const input = element("input", {type: "number", min: 1, max: limits.states, value: size, "aria-label": `states in layer ${k + 1}`}, list);
-        input.addEventListener("input", () => { this.sizes[k] = Number(input.value); });
-      });
-      const less = element("button", {type: "button", title: "one layer less"}, list, "\u2212");
-      const more = element("button", {type: "button", title: "one layer more"}, list, "+");
-      less.disabled = this.sizes.length <= 1;
-      more.disabled = this.sizes.length >= limits.layers;
-      less.addEventListener("click", () => { this.sizes.pop(); again(); });
-      more.addEventListener("click", () => { this.sizes.push(this.sizes[this.sizes.length - 1]); again(); });
-    };
-    again();
-    this.actions = this.number("Actions", "actions", usual.actions, 1, limits.actions);
-    this.losses = element("select", {id: "losses"}, this.field("Adversary", "losses"));
-    for (const name of Object.keys(this.catalogue.losses)) element("option", {value: name}, this.losses, name);
-    this.losses.value = usual.losses;
-    const words = element("p", {class: "note"}, this.form);
-    const say = () => { words.textContent = `${this.catalogue.losses[this.losses.value]}.`; };
-    this.losses.addEventListener("change", say);
-    say();
-    element("h2", {}, this.form, "Learners");
-    this.learners = usual.learners.map((name) => this.learnerMenu(name));
-    for (let i = this.learners.length; i < limits.learners; i++) this.learners.push(this.learnerMenu(""));
-    const practical = element("label", {class: "check"}, this.form);
-    this.practical = element("input", {type: "checkbox", id: "practical"}, practical);
-    this.practical.checked = usual.practical;
-    practical.append(" practical constants instead of the theorems\u2019");
-    element("h2", {}, this.form, "Run");
-    const pair = element("div", {class: "pair"}, this.form);
-    this.episodes = this.number("Episodes", "episodes", usual.episodes, 10, limits.episodes, pair);
-    this.seed = this.number("Seed", "seed", usual.seed, 0, limits.seed, pair);
-    const buttons = element("div", {class: "buttons"}, this.form);
-    this.go = element("button", {type: "submit", class: "primary", id: "go"}, buttons, "Play");
-    this.halt = element("button", {type: "button", id: "halt", disabled: ""}, buttons, "Stop");
-    this.halt.addEventListener("click", () => post(`live/play/${this.job}/stop`, {}).catch(() => {}));
-    this.error = element("p", {class: "problem", hidden: "", role: "alert"}, this.form);
-  }
-
-  field(text, id, parent = this.form) {
-    const label = element("label", {class: "field", for: id}, parent);
-    element("span", {}, label, text);
-    return label;
-  }
-
-  number(text, id, value, min, max, parent = this.form) {
-    return element("input", {type: "number", id, value, min, max, step: 1, required: ""}, this.field(text, id, parent));
-  }
-
-  learnerMenu(chosen) {
-    const menu = element("select", {class: "learner", "aria-label": "learner"}, this.form);
-    element("option", {value: ""}, menu, "\u2014 none \u2014");
-    for (const {setting, names} of this.catalogue.learners) {
-      const group = element("optgroup", {label: setting}, menu);
-      for (const name of names) element("option", {value: name}, group, name);
-    }
-    menu.value = chosen;
-    return menu;
-  }
-
-  async start() {
-    this.error.hidden = true;
-    this.go.disabled = true;
+  async start(request) {
+    this.choices.complain("");
+    this.choices.go.disabled = true;
     try {
-      const {job} = await post("live/play", {
-        layers: this.sizes, actions: Number(this.actions.value), losses: this.losses.value,
-        learners: this.learners.map((menu) => menu.value).filter(Boolean),
-        episodes: Number(this.episodes.value), seed: Number(this.seed.value), practical: this.practical.checked,
-      });
+      const {job} = await post("live/play", request);
       history.replaceState(null, "", `#/play/${job}`);
       this.watch(job);
     } catch (problem) {
-      this.error.textContent = problem.message;
-      this.error.hidden = false;
+      this.choices.complain(problem.message);
     }
-    this.go.disabled = false;
+    this.choices.go.disabled = false;
   }
 
   // ---------------------------------------------------------------- the stage
@@ -131,7 +48,7 @@ class PlaygroundView {
     this.built = false;
     this.points = new Map();
     this.stream = followStream(`live/play/${encodeURIComponent(job)}`, (state, sections) => this.take(state, sections),
-      (status, reason) => { this.say(status === 404 ? "The server does not have this run any more (it was restarted, or others came): press Play again." : reason); this.halt.disabled = true; });
+      (status, reason) => { this.say(status === 404 ? "The server does not have this run any more (it was restarted, or others came): press Play again." : reason); this.choices.halt.disabled = true; });
   }
 
   say(text) {
@@ -143,9 +60,10 @@ class PlaygroundView {
   take(state, sections) {
     const {status, request, look, world, commands, explanations} = state.job;
     Object.assign(this, {state, request, world, commands, explanations, total: request.episodes, now: status});
-    if (this.again) this.fill();
+    if (this.again) this.choices.fill(request);
+    this.again = false;
     this.look = {...look, hidden: this.look?.hidden ?? new Set(), ...this.size()};
-    this.halt.disabled = !["starting", "playing"].includes(status.status);
+    this.choices.halt.disabled = !["starting", "playing"].includes(status.status);
     if (sections.has("points")) for (const point of Object.values(state.points)) {
       if (!this.points.has(point.learner)) this.points.set(point.learner, []);
       const list = this.points.get(point.learner);
