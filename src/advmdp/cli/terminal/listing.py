@@ -68,9 +68,11 @@ def _status(status: str, position: Position | None) -> str:
 def _regret(row: Mapping[str, Any], now: Position | None) -> float | None:
     """In the units of the run: at its end, or so far."""
     in_rewards = row["reward_unit"] is not None
+    at_the_end: float | None = row["reward_regret" if in_rewards else "regret"]
     if now is None or now.regret is None:
-        return row["reward_regret" if in_rewards else "regret"]
-    return now.regret * (row["reward_high"] - row["reward_low"]) if in_rewards else now.regret
+        return at_the_end
+    span: float = row["reward_high"] - row["reward_low"] if in_rewards else 1.0
+    return span * now.regret
 
 
 def totals_lines(frame: pl.DataFrame) -> Iterator[str]:
