@@ -50,8 +50,8 @@ class LossHistory:
         >>> for loss in range(1000):
         ...     history.add(float(loss))
         >>> blocks = history.blocks()
-        >>> len(blocks.mean), blocks.mean[0], blocks.episodes[-1]
-        (500, 0.5, 1000.0)
+        >>> len(blocks.mean), blocks.mean[:2].tolist(), blocks.episodes[-1:].tolist()
+        (500, [0.5, 2.5], [1000.0])
         """
         if loss is None or not math.isfinite(loss):
             return
