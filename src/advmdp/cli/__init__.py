@@ -18,6 +18,7 @@ import advmdp
 from advmdp.cli import housekeeping, playing, policies, reading, reporting, verifying
 from advmdp.cli.demo import demo
 from advmdp.cli.options import BAD_INPUT, FAILED, message_of
+from advmdp.cli.watching import watch
 from advmdp.errors import AdvMDPError
 from advmdp.plain_text import PlainFormatter, plain_text
 from advmdp.startup import line_about
@@ -32,6 +33,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": playing.run,
     "compare": playing.compare,
     "sweep": playing.sweep,
+    "watch": watch,
     "ls": reading.list_runs,
     "rm": housekeeping.remove,
     "merge": housekeeping.merge,

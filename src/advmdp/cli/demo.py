@@ -149,9 +149,7 @@ def _demo_world(
     usual = np.random.default_rng(loss_seed).uniform(size=mdp.layout.n_rows)
     period = max(SHORTEST_PERIOD, episodes // PERIODS)
     losses = advmdp.losses.Majority.against(usual, period, ADVERSE_SHARE)
-    ends = range(period, episodes + period, period)
-    stretches = ((end - losses.n_adverse, min(end, episodes)) for end in ends)
-    return mdp, losses, [(begin, end) for begin, end in stretches if begin < end]
+    return mdp, losses, losses.adverse_stretches(episodes)
 
 
 def _compile(mdp: LayeredMDP, losses: Majority) -> None:

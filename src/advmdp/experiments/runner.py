@@ -18,6 +18,7 @@ from advmdp.experiments.engines.interface import Engine
 from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunResult
 from advmdp.experiments.spec import RunSpec
 from advmdp.store import Store
+from advmdp.store.announcement import announced
 from advmdp.store.run_lock import RunLock
 
 ATTEMPTS = 3  # at a run whose worker is lost
@@ -106,7 +107,7 @@ class _Runner:
         self._queue.extend(unfinished)
         self._watcher.begin(self._specs, unfinished)
         log.info("%d runs, %d of them to play", len(self._specs), len(unfinished))
-        with _signals_call(self._interrupt):
+        with announced(self._store.path, unfinished), _signals_call(self._interrupt):
             try:
                 while self._claims or (self._remaining() and not self._stopping):
                     self._submit()

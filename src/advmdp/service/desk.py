@@ -22,6 +22,7 @@ from advmdp.number_checks import whole_number
 from advmdp.range_policy import checked_outside
 from advmdp.service.feedback_io import feedback_of
 from advmdp.service.journal import Event
+from advmdp.service.loss_history import LossHistory, total_loss
 from advmdp.service.open_episodes import Issued, OpenEpisode, OpenEpisodes, issue
 
 
@@ -31,6 +32,7 @@ class Desk:
     def __init__(self, learner: Any, losses_outside: Any = "refuse") -> None:
         self.learner = checked_learner(learner)
         self.losses_outside = checked_outside(losses_outside, "losses_outside")
+        self.history = LossHistory()
         self.clipped = 0
         self.finished = 0
         self.abandoned = 0
@@ -91,6 +93,7 @@ class Desk:
         else:
             self.learner.update(feedback, record)
         self._issued = None
+        self.history.add(total_loss(feedback, self.learner))
         self.open.remove(episode.number)
         self.finished += 1
         self.clipped += clipped

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -153,6 +155,12 @@ class Service(Shown):
         with self._lock:
             return [episode.ticket for episode in self._desk.open]
 
+    @contextmanager
+    def locked(self) -> Iterator[Desk]:
+        """Keep all others waiting while one looks; nothing may be changed."""
+        with self._lock:
+            yield self._desk
+
     # ------------------------------------------------------------------ episodes
 
     def begin(self, context: int | None = None) -> Ticket:
@@ -242,6 +250,7 @@ class Service(Shown):
         if not isinstance(self.learner, Saveable):
             raise InvalidInput("save: the learner cannot be kept in a file")
         described, arrays = contents(self.learner)
+        arrays |= self._desk.history.contents()
         listed, issued = self._desk.open.contents()
         header: dict[str, JSON] = {
             "learner": described,
@@ -290,6 +299,7 @@ class Service(Shown):
             outside = "clip" if "clipped" in header else "refuse"
             service._prepare(learner, header["every"], outside)
             desk, listed = service._desk, header["open"]
+            desk.history.restore(arrays)
             desk.clipped = whole_number(header.get("clipped", 0), "clipped", least=0)
             desk.finished, desk.abandoned = (
                 whole_number(header[name], name, least=0) for name in ("finished", "abandoned")

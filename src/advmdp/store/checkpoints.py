@@ -35,7 +35,7 @@ class Checkpoints:
     """The checkpoint files in the working folder of one run."""
 
     def __init__(self, folder: Path, run_hash: str) -> None:
-        self._hash = run_hash
+        self.folder, self._hash = folder, run_hash
         self._next, self._other = (folder / f"checkpoint-{letter}.bin" for letter in "ab")
 
     def newest(self) -> Checkpoint | None:

@@ -91,6 +91,14 @@ def read(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+def read_own(folder: Path) -> dict[str, Any]:
+    """The manifest in a folder of a store, which has the name of the run."""
+    manifest = read(folder)
+    if manifest["run"] != folder.name:
+        raise DamagedFile(f"{folder / NAME}: it is that of another run")
+    return manifest
+
+
 def checksum(data: bytes) -> str:
     """SHA-256, in hexadecimal: how a manifest records the contents of a file."""
     return hashlib.sha256(data).hexdigest()

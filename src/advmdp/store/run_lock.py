@@ -37,8 +37,13 @@ class RunLock:
                 if os.path.samestat(os.fstat(descriptor), os.stat(folder / LOCK)):
                     return cls(folder, descriptor)
             except BlockingIOError:
+                # A reader that asks whether the run is locked (``is_locked``) holds a shared lock
+                # for a moment; only a process that plays the run refuses a shared one.
+                is_played = not _is_shared(descriptor)
                 os.close(descriptor)
-                return None
+                if is_played:
+                    return None
+                continue
             except FileNotFoundError:
                 pass
             os.close(descriptor)
@@ -55,9 +60,15 @@ def is_locked(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not _is_shared(descriptor)
     finally:
         os.close(descriptor)
-    return False
+
+
+def _is_shared(descriptor: int) -> bool:
+    """Whether a shared lock is granted, so that nobody holds the exclusive one."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

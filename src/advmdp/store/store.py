@@ -211,7 +211,7 @@ class Store(Shown):
                 if name in listed:
                     continue  # its process was killed before it removed the working folder
                 try:
-                    manifest = self._own_manifest(folder)
+                    manifest = manifests.read_own(folder)
                 except DamagedFile as problem:
                     if subfolder == RUNS or not isinstance(problem, manifests.MissingManifest):
                         log.warning("%s; left out, 'advmdp sweep' plays it again", problem)
@@ -220,13 +220,6 @@ class Store(Shown):
                     manifest["status"] = CUT
                 listed.add(name)
                 yield manifest
-
-    def _own_manifest(self, folder: Path) -> dict[str, Any]:
-        """The manifest in a folder of the store, which has the name of the run."""
-        manifest = manifests.read(folder)
-        if manifest["run"] != folder.name:
-            raise DamagedFile(f"{folder / manifests.NAME}: it is that of another run")
-        return manifest
 
     def manifest(self, run: str) -> dict[str, Any]:
         """The manifest of one run, by its id or by a prefix that only its id has."""

@@ -131,6 +131,16 @@ class Majority:
             )
         keep_copy(self, "usual", "adverse")
 
+    def adverse_stretches(self, n_episodes: int) -> list[tuple[int, int]]:
+        """First episode and end of every adverse stretch of a run.
+
+        >>> Majority.against([[[0.2, 0.7]]], period=10).adverse_stretches(18)
+        [(7, 10), (17, 18)]
+        """
+        ends = range(self.period, n_episodes + self.period, self.period)
+        stretches = ((end - self.n_adverse, min(end, n_episodes)) for end in ends)
+        return [(begin, end) for begin, end in stretches if begin < end]
+
     @classmethod
     def against(
         cls, usual: Any, period: int = 100, adverse_share: float = 0.3, noisy: bool = True

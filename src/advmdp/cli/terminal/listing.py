@@ -33,14 +33,14 @@ def runs_lines(
     in_units = frame["reward_unit"].is_not_null().any()  # losses need no unit
     cells = [("run", "status", "regret", "in", "episodes/s", "learner's parameters")]
     for row in frame.iter_rows(named=True):
-        in_rewards = row["reward_unit"] is not None
+        now = reached.get(row["run"])
         cells.append(
             (
                 row["run"],
-                _status(row["status"], reached.get(row["run"])),
-                _number(row["reward_regret" if in_rewards else "regret"]),
+                _status(row["status"], now),
+                _number(_regret(row, now)),
                 row["reward_unit"] or "losses",
-                _number(row["episodes_per_second"]),
+                _number(now.episodes_per_second if now else row["episodes_per_second"]),
                 row["learner"].partition(" ")[2],  # its name begins the id
             )
         )
@@ -63,6 +63,16 @@ def _status(status: str, position: Position | None) -> str:
         return status
     left = f", {duration(position.seconds_left)} left" if status == RUNNING else ""
     return f"{status} at {position.share:.0%}{left}"
+
+
+def _regret(row: Mapping[str, Any], now: Position | None) -> float | None:
+    """In the units of the run: at its end, or so far."""
+    in_rewards = row["reward_unit"] is not None
+    at_the_end: float | None = row["reward_regret" if in_rewards else "regret"]
+    if now is None or now.regret is None:
+        return at_the_end
+    span: float = row["reward_high"] - row["reward_low"] if in_rewards else 1.0
+    return span * now.regret
 
 
 def totals_lines(frame: pl.DataFrame) -> Iterator[str]:

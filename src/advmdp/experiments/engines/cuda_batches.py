@@ -33,10 +33,13 @@ from advmdp.experiments.engines.results import (
     result_of_error,
 )
 from advmdp.experiments.spec import RunSpec
+from advmdp.store.folder import WORK
 from advmdp.store.outcome import Outcome, outcome_of
+from advmdp.store.progress_note import NoteWriter
 
 MOST_RUNS = 10_000  # in a batch; every run that is claimed holds a file open
 SPARE_FILES = 200
+NOTE_SECONDS = 5.0  # between two notes of a run
 REPORT_SECONDS = 0.5  # between reports, each of which is about all runs of a wave
 KIND = "checkpoint of a batch"
 log = logging.getLogger(__name__)
@@ -129,7 +132,7 @@ class CudaEngine(Engine):
         self, saved: Arrays | None, file: Path, batch: list[PreparedRun], on_progress: OnProgress
     ) -> tuple[list[Run | None], list[int]]:
         """From a checkpoint, or from the start without one."""
-        reporter = _Reporter(batch, saved, on_progress)
+        reporter = _Reporter(batch, saved, _noting(self.store, batch, on_progress))
 
         def observe(progress: BatchProgress) -> None:
             rate = progress.episodes_per_second
@@ -202,6 +205,22 @@ class _Reporter:
         for i in range(self._begin, self._end):
             report = RunProgress(played, rate, resumed_at=self.resumed_at[i])
             self._on_progress(self._ids[i], report)
+
+
+def _noting(store: Path, batch: Sequence[PreparedRun], on_progress: OnProgress) -> OnProgress:
+    """Reports that also leave notes for those who watch; there may be thousands of runs."""
+    writers = {
+        spec.id: NoteWriter(store / WORK / spec.id, spec.hash, made.evaluation_points, NOTE_SECONDS)
+        for spec, made in batch
+    }
+
+    def report(run: str, progress: RunProgress) -> None:
+        on_progress(run, progress)
+        if progress.episodes and progress.episodes_per_second:
+            seconds = progress.episodes / progress.episodes_per_second
+            writers[run].write(progress.episodes, seconds, None)
+
+    return report
 
 
 def _batch_key(run: PreparedRun) -> Hashable:

@@ -10,17 +10,21 @@ import time
 from collections.abc import Callable
 
 from advmdp.errors import InvalidInput
+from advmdp.evaluation.account import EvaluationPoint
+from advmdp.evaluation.observations import Moment
 from advmdp.evaluation.run import Snapshot
 from advmdp.experiments.build import build, contexts_of
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, CheckpointSchedule
 from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunStopped
 from advmdp.experiments.spec import RunSpec
 from advmdp.experiments.specs.delay import delays_of
+from advmdp.learners.base import HasEpochs, HasWidth, offers
 from advmdp.play import play
 from advmdp.playing.snapshots import NotResumable
 from advmdp.playing.watch import Progress
 from advmdp.store.checkpoints import Checkpoint, Checkpoints
 from advmdp.store.outcome import outcome_of
+from advmdp.store.progress_note import TOTALS, NoteWriter
 
 log = logging.getLogger(__name__)
 
@@ -59,19 +63,27 @@ def _play_from(
         log.info("%s: resumed after %d episodes", spec.id, saved.episodes)
     resumed_at, resumed_seconds = (saved.episodes, saved.seconds) if saved else (0, 0.0)
 
-    def report(progress: Progress) -> RunProgress:
-        regret, rate = progress.account.regret, progress.episodes_per_second
-        return RunProgress(progress.episodes, rate, regret, progress.epoch, resumed_at)
-
     writer = _CheckpointWriter(checkpoints, schedule, should_stop, resumed_at, resumed_seconds)
+    points = components.evaluation_points
+    notes = _Notes(NoteWriter(checkpoints.folder, spec.hash, points), saved)
+
+    def report(progress: Progress) -> None:
+        account, rate = progress.account, progress.episodes_per_second
+        notes.now(progress.episodes, writer.seconds, account)
+        if on_progress is not None:
+            on_progress(
+                RunProgress(progress.episodes, rate, account.regret, progress.epoch, resumed_at)
+            )
+
     run = play(
         components.mdp,
         components.losses,
         components.learner,
         spec.n_episodes,
         components.seed,
-        checkpoints=components.evaluation_points,
-        progress=None if on_progress is None else lambda now: on_progress(report(now)),
+        checkpoints=points,
+        progress=report,
+        callback=notes.point,
         resume=saved.snapshot if saved else None,
         keep=writer,
         contexts=contexts_of(spec, components.learner),
@@ -79,6 +91,44 @@ def _play_from(
     )
     outcome = outcome_of(run, spec.rewards, components.mdp.n_steps)
     return CompletedRun(outcome, writer.seconds, resumed_at, resumed_seconds)
+
+
+class _Notes:
+    """Notes for those who watch the run; the points of earlier sittings are in its checkpoint."""
+
+    def __init__(self, writer: NoteWriter, saved: Checkpoint | None) -> None:
+        self._writer = writer
+        self._before = {} if saved is None else saved.snapshot
+
+    def point(self, moment: Moment) -> None:
+        """The account at an evaluation point."""
+        self._add_earlier_points()
+        figures = dict(zip(TOTALS, _totals_of(moment.account), strict=True))
+        if offers(moment.learner, HasEpochs):
+            figures["epoch"] = moment.learner.epoch
+        if offers(moment.learner, HasWidth):
+            figures["mean_width"] = moment.learner.mean_width
+        self._writer.add(moment.episodes, figures)
+
+    def now(self, episodes: int, seconds: float, account: EvaluationPoint) -> None:
+        """The account a few times a second."""
+        self._add_earlier_points()
+        self._writer.write(episodes, seconds, _totals_of(account))
+
+    def _add_earlier_points(self) -> None:
+        """Once, and not before ``play`` has checked the checkpoint."""
+        before, self._before = self._before, {}
+        if not before:
+            return
+        columns = dict(zip(TOTALS, before["points.figures"].T, strict=False))
+        columns |= {"epoch": before["points.epoch"], "mean_width": before["points.width"]}
+        for i, episodes in enumerate(before["points.episodes"].tolist()):
+            row = {name: float(values[i]) for name, values in columns.items() if len(values)}
+            self._writer.add(episodes, row)
+
+
+def _totals_of(account: EvaluationPoint) -> tuple[float, float, float]:
+    return account.expected_loss, account.realised_loss, account.best_loss
 
 
 class _CheckpointWriter:

@@ -6,31 +6,26 @@ where the pointer rests.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import NamedTuple
 
-import numpy as np
-
 from advmdp.layout import Floats, Layout
 from advmdp.plain_text import plain_text
+from advmdp.reports.figures.layered_graph import LayeredGraph, ShownState, layered_graph
 from advmdp.reports.figures.line_styles import COLOURS, COLOURS_ON_DARK, DARK_PAPER, PAPER
 
-MOST_STATES, MOST_ACTIONS = 10, 6  # of a layer, of a state: those with the largest chance
 BOX, GAP, LINE, HEAD, SPACE = 170, 130, 19, 26, 16  # pixels
 TOP, EDGE = 76, 24
-LEAST_FLOW = 0.002  # of an episode; thinner lines are left out
 WIDEST = 22.0  # pixels of a line that every episode takes
 
 
-class _State(NamedTuple):
-    """Where a state is drawn, and the rows of the actions that it shows."""
+class _Place(NamedTuple):
+    """Where a state is drawn."""
 
-    number: int
     x: float
     y: float
     height: float
-    rows: list[int]
 
 
 def flow_picture(
@@ -46,26 +41,20 @@ def flow_picture(
         Those of ``advmdp.learners.pair_knowledge``; ``policy`` is drawn, the others are told where
         the pointer rests.
     """
-    policy = columns["policy"]
-    through: Floats = np.zeros(layout.n_states)
-    np.add.at(through, layout.entry_successors(), flow)
-    through[0] = 1.0
-    states = [_placed(layout, k, through, policy) for k in range(layout.n_layers + 1)]
-    height = max(layer[-1].y + layer[-1].height for layer in states) + EDGE
+    graph = layered_graph(layout, flow, columns["policy"])
+    places = _places(graph)
+    height = max(place.y + place.height for place in places.values()) + EDGE
     width = 2 * EDGE + (BOX + GAP) * layout.n_layers + BOX
     parts = [_text(EDGE, 28, title, "title"), _text(EDGE, 48, note, "faint")]
-    parts += _lines(layout, flow, states)
-    for k, layer in enumerate(states):
-        parts.append(_text(layer[0].x, TOP - 8, f"layer {k}", "faint"))
+    parts += _lines(graph, places)
+    for k, layer in enumerate(graph.layers):
+        first, last = places[layer[0].number], places[layer[-1].number]
+        parts.append(_text(first.x, TOP - 8, f"layer {k}", "faint"))
         for state in layer:
-            parts += _box(layout, k, state, through, columns)
-        hidden = layout.layer_sizes[k] - len(layer)
-        if hidden:
-            parts.append(
-                _text(
-                    layer[0].x, layer[-1].y + layer[-1].height + 15, f"and {hidden} more", "faint"
-                )
-            )
+            parts += _box(state, places[state.number], columns)
+        if graph.hidden[k]:
+            below = last.y + last.height + 15
+            parts.append(_text(first.x, below, f"and {graph.hidden[k]} more", "faint"))
     size = f'width="{width}" height="{height + 16:g}" viewBox="0 0 {width} {height + 16:g}"'
     label = escape(plain_text(title), quote=True)
     return (
@@ -75,82 +64,66 @@ def flow_picture(
     )
 
 
-def _placed(layout: Layout, k: int, through: Floats, policy: Floats) -> list[_State]:
-    """The states of a layer that are drawn, from the top, in their own order."""
-    numbers = np.arange(layout.layer_start[k], layout.layer_start[k + 1])
-    likely = np.argsort(-through[numbers], kind="stable")[:MOST_STATES]
-    placed, y = [], float(TOP)
-    for number in np.sort(numbers[likely]).tolist():
-        rows: list[int] = []
-        if k < layout.n_layers:
-            first = number * layout.n_actions
-            own = policy[first : first + int(layout.action_counts[k][number - numbers[0]])]
-            chosen = np.sort(np.argsort(-own, kind="stable")[:MOST_ACTIONS])
-            rows = (first + chosen).tolist()
-        height = HEAD + LINE * len(rows) + (6 if rows else 0)
-        placed.append(_State(number, EDGE + k * (BOX + GAP), y, height, rows))
-        y += height + SPACE
-    return placed
-
-
-def _lines(layout: Layout, flow: Floats, states: Sequence[Sequence[_State]]) -> list[str]:
-    """A line for every drawn entry, as thick as it is likely."""
-    place = {state.number: state for layer in states for state in layer}
-    successors = layout.entry_successors()
-    parts = []
-    for layer in states[:-1]:
+def _places(graph: LayeredGraph) -> dict[int, _Place]:
+    """The states by number: a column for each layer, from the top."""
+    places = {}
+    for k, layer in enumerate(graph.layers):
+        y = float(TOP)
         for state in layer:
-            for i, row in enumerate(state.rows):
-                y = state.y + HEAD + LINE * (i + 0.5)
-                for entry in range(int(layout.row_start[row]), int(layout.row_start[row + 1])):
-                    target = place.get(int(successors[entry]))
-                    if target is None or flow[entry] < LEAST_FLOW:
-                        continue
-                    begin, end = state.x + BOX, target.x
-                    there = target.y + min(target.height, HEAD) / 2
-                    middle = (begin + end) / 2
-                    hue = row % layout.n_actions % len(COLOURS)
-                    parts.append(
-                        f'<path class="flow a{hue}" d="M{begin} {y:g}'
-                        f'C{middle} {y:g} {middle} {there:g} {end} {there:g}" '
-                        f'stroke-width="{max(0.6, WIDEST * flow[entry]):.2f}">'
-                        f"<title>{flow[entry]:.1%} of the episodes</title></path>"
-                    )
-    return parts
+            n_actions = len(state.actions)
+            height = HEAD + LINE * n_actions + (6 if n_actions else 0)
+            places[state.number] = _Place(EDGE + k * (BOX + GAP), y, height)
+            y += height + SPACE
+    return places
 
 
-def _box(
-    layout: Layout, k: int, state: _State, through: Floats, columns: Mapping[str, Floats]
-) -> list[str]:
-    """A state with its name, its chance, and a bar for each action."""
-    index = state.number - int(layout.layer_start[k])
-    name, chance = _told("state", layout.state_name(k, index)), f"{through[state.number]:.0%}"
-    parts = [
-        f'<rect class="box" x="{state.x}" y="{state.y:g}" width="{BOX}" '
-        f'height="{state.height:g}" rx="5"/>',
-        _text(state.x + 9, state.y + 18, _short(name, 15), "name"),
-        _text(state.x + BOX - 9, state.y + 18, chance, "end"),
-    ]
-    for i, row in enumerate(state.rows):
-        y, action = state.y + HEAD + LINE * i, row % layout.n_actions
-        probability = float(columns["policy"][row])
-        told = ", ".join(
-            f"{column.replace('_', ' ')} {values[row]:.4g}" for column, values in columns.items()
-        )
-        label = _short(_told("action", layout.action_name(k, index, action)), 9)
+def _lines(graph: LayeredGraph, places: Mapping[int, _Place]) -> list[str]:
+    """A line for every flow, as thick as it is likely."""
+    starts = {
+        action.row: (places[state.number], i, action.number)
+        for layer in graph.layers
+        for state in layer
+        for i, action in enumerate(state.actions)
+    }
+    parts = []
+    for row, number, chance in graph.flows:
+        place, i, action = starts[row]
+        target = places[number]
+        y = place.y + HEAD + LINE * (i + 0.5)
+        begin, end = place.x + BOX, target.x
+        there = target.y + min(target.height, HEAD) / 2
+        middle = (begin + end) / 2
         parts.append(
-            f'<g><title>{escape(told)}</title><rect class="bar a{action % len(COLOURS)}" '
-            f'x="{state.x + 72}" y="{y + 4:g}" height="11" '
-            f'width="{max(0.5, 56 * probability):.1f}"/>'
-            f"{_text(state.x + 9, y + 14, label, '')}"
-            f"{_text(state.x + BOX - 9, y + 14, f'{probability:.0%}', 'end')}</g>"
+            f'<path class="flow a{action % len(COLOURS)}" d="M{begin} {y:g}'
+            f'C{middle} {y:g} {middle} {there:g} {end} {there:g}" '
+            f'stroke-width="{max(0.6, WIDEST * chance):.2f}">'
+            f"<title>{chance:.1%} of the episodes</title></path>"
         )
     return parts
 
 
-def _told(kind: str, name: str) -> str:
-    """A name, or the number of what has none."""
-    return f"{kind} {name}" if name.isdecimal() else name
+def _box(state: ShownState, place: _Place, columns: Mapping[str, Floats]) -> list[str]:
+    """A state with its name, its chance, and a bar for each action."""
+    parts = [
+        f'<rect class="box" x="{place.x}" y="{place.y:g}" width="{BOX}" '
+        f'height="{place.height:g}" rx="5"/>',
+        _text(place.x + 9, place.y + 18, _short(state.name, 15), "name"),
+        _text(place.x + BOX - 9, place.y + 18, f"{state.chance:.0%}", "end"),
+    ]
+    for i, action in enumerate(state.actions):
+        y = place.y + HEAD + LINE * i
+        told = ", ".join(
+            f"{column.replace('_', ' ')} {values[action.row]:.4g}"
+            for column, values in columns.items()
+        )
+        parts.append(
+            f'<g><title>{escape(told)}</title><rect class="bar a{action.number % len(COLOURS)}" '
+            f'x="{place.x + 72}" y="{y + 4:g}" height="11" '
+            f'width="{max(0.5, 56 * action.probability):.1f}"/>'
+            f"{_text(place.x + 9, y + 14, _short(action.name, 9), '')}"
+            f"{_text(place.x + BOX - 9, y + 14, f'{action.probability:.0%}', 'end')}</g>"
+        )
+    return parts
 
 
 def _short(text: str, most: int) -> str:

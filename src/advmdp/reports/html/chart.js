@@ -188,18 +188,20 @@ function swatch(key, look) {
   return svg;
 }
 
+const isThin = (series, look) => (look.thin ?? []).includes(series.key);  // a single run beside a mean
 const visible = (panel, look) => panel.series.filter((series) => !look.hidden.has(series.key));
 
 function extentOf(panel, shown) {
   const xs = shown.flatMap((series) => series.x).filter((value) => !panel.x_log || value > 0);
   const edges = shown.flatMap((series) => (series.low ? [...series.low, ...series.high] : []));
-  return {x: xs.length ? [Math.min(...xs), Math.max(...xs)] : [1, 10],
-          y: ends(shown.flatMap((series) => series.y), edges, panel.y_log, panel.from_zero)};
+  const values = shown.flatMap((series) => series.y).concat(panel.y_also ?? []);
+  return {x: xs.length ? [Math.min(...xs), Math.max(...xs, panel.x_end ?? -Infinity)] : [1, panel.x_end ?? 10],
+          y: ends(values, edges, panel.y_log, panel.from_zero)};
 }
 
 // Draw into `svg`, which has a width in pixels.  With `focus`, only that key has colour and a band.
 function plot(svg, figure, panel, look, width, focus = null) {
-  const height = focus === null ? Math.max(250, Math.min(400, 0.59 * width)) : 0.66 * width + 20;
+  const height = focus === null ? Math.max(240, Math.min(look.tallest ?? 400, 0.59 * width)) : 0.66 * width + 20;
   const shown = visible(panel, look), extent = extentOf(panel, shown);
   const bottom = height - (panel.x_label ? BOTTOM : 28), right = width - (focus === null ? RIGHT : 14);
   const inset = shown.some((series) => series.dots) ? 12 : 0;  // dots at the ends stay whole
@@ -212,16 +214,21 @@ function plot(svg, figure, panel, look, width, focus = null) {
     svg.setAttribute(name, value);
   svg.replaceChildren();
   figure.querySelector(".tip")?.remove();
+  for (const [begin, end] of panel.shaded ?? [])
+    element("rect", {class: "shade", x: x(begin), y: TOP, width: Math.max(0, x(end) - x(begin)), height: bottom - TOP}, svg);
   drawAxes(svg, panel, ticks, area, x, y);
   const clip = element("clipPath", {id: `clip${++charts}`}, svg);
   element("rect", {x: left, y: TOP - 3, width: Math.max(1, right - left + 3), height: bottom - TOP + 3}, clip);
   const group = element("g", {"clip-path": `url(#clip${charts})`}, svg);
   const own = (series) => focus === null || series.key === focus || isPlain(series.key, look);
-  const many = focus === null && new Set(shown.map((series) => series.key)).size > MOST_BANDS;
+  const whole = shown.filter((series) => !isThin(series, look));
+  const many = focus === null && new Set(whole.map((series) => series.key)).size > MOST_BANDS;
   for (const series of shown.filter((one) => !own(one) && !one.dots)) drawSeries(group, series, panel, x, y, bottom, look, "ghost");
-  for (const series of shown.filter(own)) drawSeries(group, series, panel, x, y, bottom, look, many ? "quiet" : "");
-  if (shown.length) follow(svg, figure, shown.filter(own), panel, area, x, look);
-  else element("text", {x: width / 2, y: height / 2, "text-anchor": "middle"}, svg, "everything is hidden");
+  for (const series of shown.filter((one) => isThin(one, look))) drawSeries(group, series, panel, x, y, bottom, look, "thin");
+  for (const series of whole.filter(own)) drawSeries(group, series, panel, x, y, bottom, look, many ? "quiet" : "");
+  const read = whole.filter(own);
+  if (read.length) follow(svg, figure, read, panel, area, x, look);
+  if (!shown.length) element("text", {x: width / 2, y: height / 2, "text-anchor": "middle"}, svg, "everything is hidden");
   return many;
 }
 
@@ -230,6 +237,7 @@ function fitted(figure, draw, widest) {
   const page = document.documentElement.clientWidth - 40;
   let drawn = Math.min(widest, Math.max(200, page));
   draw(drawn);
+  figure.redraw = () => draw(drawn);
   new ResizeObserver(() => {
     const width = Math.min(widest, Math.round(figure.clientWidth));
     if (width > 100 && Math.abs(width - drawn) > 1) draw(drawn = width);
@@ -257,8 +265,13 @@ function axisSwitches(panel, renewed) {
   }]);
 }
 
+// `figure.renew(next)` draws other numbers in the same figure; the reader's choice of axes stays.
 function chart(panel, look, more = []) {
   const figure = element("figure");
+  figure.renew = (next) => {
+    Object.assign(panel, next, {x_log: panel.x_log, y_log: panel.y_log});
+    figure.redraw();
+  };
   const again = () => figure.replaceWith(chart(panel, look, more));
   heading(figure, panel.title, [...more, ...axisSwitches(panel, again), ...downloads(figure, panel.title, look,
           () => panelRows(panel, look))]);
@@ -268,5 +281,5 @@ function chart(panel, look, more = []) {
     const many = plot(svg, figure, panel, look, width);
     caption.textContent = panel.note + (svg.querySelector(".cut") ? LOG_NOTE : "") +
       (many ? " Bands appear where the pointer rests on a name of the legend." : "");
-  }, 760);
+  }, look.widest ?? 760);
 }
