@@ -83,6 +83,12 @@ class Keeper:
         assert self._journal is not None
         return self._journal.append(event)
 
+    @property
+    def written(self) -> int:
+        """The position after everything that was appended."""
+        assert self._journal is not None
+        return self._journal.written
+
     def sync(self, position: int) -> None:
         """Wait until the disk has the event."""
         assert self._journal is not None
