@@ -1,0 +1,99 @@
+"""Group commit: feedback that comes while the disk is busy is written with one wait for all.
+
+The learner is asked on the event loop itself as long as it is quick, because handing an episode of
+30 microseconds to a thread costs more than the episode; a learner that takes its time is asked in a
+thread, so that the server answers meanwhile.  The wait for the disk is always in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+from advmdp.service import Closing, Service
+
+QUICK = 0.02  # seconds that a call may hold the event loop, as far as one can tell before
+MEMORY = 0.05  # weight of the latest call in the average time of an episode
+Answer = TypeVar("Answer")
+Given = ParamSpec("Given")
+Told = Callable[[int, float], None]
+
+
+class Groups:
+    """One service: its calls, and the feedback that waits for the disk."""
+
+    def __init__(self, service: Service, told: Told = lambda size, seconds: None) -> None:
+        self.service = service
+        self._told = told
+        self._waiting: list[tuple[Sequence[Any], asyncio.Future[list[Closing]]]] = []
+        self._writer: asyncio.Task[None] | None = None
+        self._learner, self._disk = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._seconds = 0.0  # an episode takes the learner
+        self._in_thread = 0  # calls that a thread has, and with them the service
+
+    async def ask(self, call: Callable[Given, Answer], *given: Any, weight: int = 1) -> Answer:
+        """A call of the service; ``weight`` is the number of episodes that it is about."""
+        begin = time.perf_counter()
+        if self._in_thread == 0 and self._seconds * weight < QUICK:
+            answer = call(*given)
+        else:
+            self._in_thread += 1
+            try:
+                loop = asyncio.get_running_loop()
+                answer = await loop.run_in_executor(self._learner, call, *given)
+            finally:
+                self._in_thread -= 1
+        took = min(1.0, (time.perf_counter() - begin) / weight)
+        self._seconds += MEMORY * (took - self._seconds)
+        return answer
+
+    async def finish(self, closings: Sequence[Any]) -> list[Closing]:
+        """The answers, when they are on the disk; see ``Service.finish_many``."""
+        answers = asyncio.get_running_loop().create_future()
+        self._waiting.append((closings, answers))
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write())
+        found: list[Closing] = await answers
+        return found
+
+    async def _write(self) -> None:
+        while self._waiting:
+            group, self._waiting = self._waiting, []
+            closings = [closing for part, _ in group for closing in part]
+            try:
+                answers = await self._written(closings)
+            except BaseException as problem:  # every caller is told, and may ask again
+                for _, future in group:
+                    if not future.done():
+                        future.set_exception(problem)
+                if not isinstance(problem, Exception):
+                    raise
+                continue
+            start = 0
+            for part, future in group:
+                if not future.done():  # its client may have left
+                    future.set_result(answers[start : start + len(part)])
+                start += len(part)
+        self._writer = None
+
+    async def _written(self, closings: list[Any]) -> list[Closing]:
+        begin = time.perf_counter()
+        answers, wait = await self.ask(
+            self.service.finish_unwritten, closings, weight=len(closings)
+        )
+        await asyncio.get_running_loop().run_in_executor(self._disk, wait)
+        self._told(len(closings), time.perf_counter() - begin)
+        return answers
+
+    async def close(self) -> None:
+        """Write what waits, take a snapshot, and let the folder go."""
+        while self._writer is not None:
+            await asyncio.wait([self._writer])
+        self._learner.shutdown()
+        self._disk.shutdown()
+        if self.service.path is not None:
+            self.service.save()
+        self.service.close()

@@ -1,0 +1,87 @@
+"""Run a server until it is asked to end, and then end it cleanly."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from advmdp.errors import InvalidInput
+from advmdp.service import Service
+from advmdp.web.app import make_app
+from advmdp.web.credentials import allowed_hosts
+from advmdp.web.limits import Limits
+
+GRACE = 5  # seconds that requests have to end
+
+
+class _Server(uvicorn.Server):
+    """Ends with a status of its own, not by the signal that asked for the end."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {}
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, self._end)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self.should_exit = True
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A socket at this address; with port 0 the system chooses one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"--port: {host}:{port} cannot be used ({reason})") from None
+    return listening
+
+
+def serve(
+    services: Mapping[str, Service],
+    host: str,
+    port: int,
+    token: str | None,
+    limits: Limits,
+    stores: list[Path],
+    ready: Callable[[str], None],
+) -> None:
+    """Serve until SIGTERM or SIGINT; the services are saved and closed whatever happens.
+
+    ``ready`` is told the address when the server listens.
+    """
+    try:
+        app = make_app(services, limits, token, allowed_hosts(host, token), stores)
+        with bound_socket(host, port) as listening:
+            shown = f"[{host}]" if ":" in host else host
+            config = uvicorn.Config(
+                app,
+                access_log=False,  # an address is nobody's business
+                log_level="warning",
+                server_header=False,
+                timeout_graceful_shutdown=GRACE,
+                h11_max_incomplete_event_size=16_384,
+                proxy_headers=False,  # who asks is who is connected
+            )
+            server = _Server(config)
+            listening.listen(config.backlog)
+            ready(f"http://{shown}:{listening.getsockname()[1]}")
+            server.run([listening])
+    finally:
+        for service in services.values():  # a second time nothing happens
+            service.close()
