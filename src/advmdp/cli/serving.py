@@ -115,7 +115,7 @@ def _new_learner(
 
     if name not in LEARNERS:
         raise InvalidInput(f"--learner: {name!r} is not in the catalogue; see README")
-    entry = LEARNERS[name]
+    entry: Any = LEARNERS[name]
     if entry.knows_transition:
         raise InvalidInput(
             f"--learner: {name!r} has to be told the transition; begin its service in Python, by "

@@ -58,7 +58,8 @@ class Words:
     def numbered(self, feedback: Mapping[str, Any]) -> dict[str, Any]:
         """A feedback dictionary with numbers where it has names."""
         given = dict(feedback)
-        states, actions = given.get("states"), given.get("actions")
+        states: Any = given.get("states")
+        actions: Any = given.get("actions")
         if is_sequence(states) and any(isinstance(x, str) for x in states):
             given["states"] = [self.state(k, x) for k, x in enumerate(states)]
         if is_sequence(actions) and any(isinstance(a, str) for a in actions):

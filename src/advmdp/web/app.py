@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path as FilePath
 from typing import Annotated, Any
@@ -64,8 +65,7 @@ def make_app(
     _add_routes(app, exchanges, metrics)
     _add_errors(app)
     if find_spec("advmdp.web.page") is not None:
-        from advmdp.web.page.routes import page_app
-
+        page_app = import_module("advmdp.web.page.routes").page_app
         app.mount("/", page_app(list(stores), services))
     document = openapi_of(app, with_token=token is not None)
     app.openapi = lambda: document  # type: ignore[method-assign]

@@ -11,14 +11,13 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from advmdp.service import Closing, Service
 
 QUICK = 0.02  # seconds that a call may hold the event loop, as far as one can tell before
 MEMORY = 0.05  # weight of the latest call in the average time of an episode
 Answer = TypeVar("Answer")
-Given = ParamSpec("Given")
 Told = Callable[[int, float], None]
 
 
@@ -34,7 +33,7 @@ class Groups:
         self._seconds = 0.0  # an episode takes the learner
         self._in_thread = 0  # calls that a thread has, and with them the service
 
-    async def ask(self, call: Callable[Given, Answer], *given: Any, weight: int = 1) -> Answer:
+    async def ask(self, call: Callable[..., Answer], *given: Any, weight: int = 1) -> Answer:
         """A call of the service; ``weight`` is the number of episodes that it is about."""
         begin = time.perf_counter()
         if self._in_thread == 0 and self._seconds * weight < QUICK:

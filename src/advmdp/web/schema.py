@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from advmdp.web import models
@@ -28,10 +29,11 @@ WHERE = "#/components/schemas/"
 def openapi_of(app: FastAPI, *, with_token: bool) -> dict[str, Any]:
     """The document of a server."""
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    kinds = [model for verb in VERBS.values() for model in (verb.sent, verb.answered)]
-    _, schemas = models_json_schema(
-        [(model, "validation") for model in {*kinds, models.Error}], ref_template=WHERE + "{model}"
-    )
+    kinds: set[type[BaseModel]] = {models.Error}
+    for verb in VERBS.values():
+        kinds |= {verb.sent, verb.answered}
+    wanted: list[Any] = [(kind, "validation") for kind in kinds]
+    _, schemas = models_json_schema(wanted, ref_template=WHERE + "{model}")
     document.setdefault("components", {}).setdefault("schemas", {}).update(schemas["$defs"])
     for name, verb in VERBS.items():
         document["paths"][f"{PREFIX}{{name}}/{name}"] = {
