@@ -64,12 +64,15 @@ def make_app(
     )
     _add_routes(app, exchanges, metrics)
     _add_errors(app)
-    if find_spec("advmdp.web.page") is not None:
-        page_app = import_module("advmdp.web.page.routes").page_app
-        app.mount("/", page_app(list(stores), services))
     document = openapi_of(app, with_token=token is not None)
     app.openapi = lambda: document  # type: ignore[method-assign]
-    return Gate(app, exchanges, limits, token, hosts, metrics.seen)
+    gate = Gate(app, exchanges, limits, token, hosts, metrics.seen)
+    if find_spec("advmdp.web.page") is not None:
+        page_app = import_module("advmdp.web.page.routes").page_app
+        page = page_app(list(stores), services, token=token, hosts=hosts)
+        app.mount("/", page)
+        gate.page = page.state.page
+    return gate
 
 
 def _add_routes(app: FastAPI, exchanges: Mapping[str, Exchange], metrics: Metrics) -> None:
@@ -106,7 +109,9 @@ def _add_routes(app: FastAPI, exchanges: Mapping[str, Exchange], metrics: Metric
         """The policy that the next ticket has."""
         return await found(name).policy(context)
 
-    @app.get(PREFIX + "{name}/open", response_model=models.Tickets)
+    @app.get(
+        PREFIX + "{name}/open", response_model=models.Tickets, response_model_exclude_none=True
+    )
     async def open_tickets(name: Name) -> Any:
         """The open tickets, oldest first."""
         return await found(name).open()

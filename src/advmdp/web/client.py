@@ -56,8 +56,15 @@ class RemoteService(Shown):
         self._call("finish", _finishing(ticket, feedback))
 
     def finish_many(self, closings: Iterable[tuple[Ticket | int, Any]]) -> list[Closing]:
-        """Finish episodes, given as (ticket, feedback), with one request."""
-        sent = {"episodes": [_finishing(ticket, feedback) for ticket, feedback in closings]}
+        """Finish episodes, given as (ticket, feedback), with one request; None gives one up."""
+        sent = {
+            "episodes": [
+                {**_numbered(ticket, "abandon"), "lost": True}
+                if feedback is None
+                else _finishing(ticket, feedback)
+                for ticket, feedback in closings
+            ]
+        }
         if not sent["episodes"]:
             return []
         results = self._call("finish_many", sent)["results"]

@@ -24,6 +24,8 @@ from advmdp.web.limits import Limits, Rates
 
 PREFIX = "/api/v1/services/"
 HEALTH = "/health"
+GUARDED = ("/api/", "/metrics")
+"""What needs the token; the page has cookies of its own (``advmdp.web.page``)."""
 LOG = logging.getLogger("advmdp.web")
 STATUSES: tuple[tuple[type[AdvMDPError], int], ...] = (
     (Conflict, 409),
@@ -63,6 +65,12 @@ class Gate:
         self._credentials = None if token is None else f"Bearer {token}".encode()
         self._hosts = None if hosts is None else {name.encode() for name in hosts}
         self._seen = seen
+        self.page: Any = None
+
+    async def end_streams(self) -> None:
+        """What does not end by itself, such as the events of the page."""
+        if self.page is not None:
+            await self.page.close()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One request."""
@@ -100,13 +108,10 @@ class Gate:
     async def _admitted(self, scope: Any, receive: Any) -> bytes:
         """The body, if the request may pass."""
         headers = dict(scope["headers"])
-        if scope["path"] != HEALTH:
-            if self._credentials is not None and not hmac.compare_digest(
-                headers.get(b"authorization", b""), self._credentials
-            ):
-                raise Refusal(401, "give the server's token: Authorization: Bearer TOKEN")
-            if self._hosts is not None and _host(headers) not in self._hosts:
-                raise Refusal(421, "this server is asked for by another name; use its address")
+        if self._hosts is not None and _host(headers) not in self._hosts:
+            raise Refusal(421, "this server is asked for by another name; use its address")
+        if scope["path"].startswith(GUARDED) and not self._knows_token(headers):
+            raise Refusal(401, "give the server's token: Authorization: Bearer TOKEN")
         client = scope.get("client")
         if not self._rates.admit(client[0] if client else ""):
             raise Refusal(429, f"more than {self._rates.rate:g} requests a second; wait a moment")
@@ -115,6 +120,10 @@ class Gate:
         if headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/json":
             raise Refusal(415, "send JSON: Content-Type: application/json")
         return await self._body(headers, receive)
+
+    def _knows_token(self, headers: Mapping[bytes, bytes]) -> bool:
+        given = headers.get(b"authorization", b"")
+        return self._credentials is None or hmac.compare_digest(given, self._credentials)
 
     async def _body(self, headers: Mapping[bytes, bytes], receive: Any) -> bytes:
         most = self._limits.max_body

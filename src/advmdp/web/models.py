@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictInt, StrictStr
 
@@ -73,6 +73,9 @@ class Abandon(Sent):
     number: Number
     stamp: Stamp = None
 
+    def feedback(self) -> None:
+        """None, as ``am.Service.finish_many`` takes it."""
+
 
 class Finish(Sent):
     """The feedback of an episode: with ``losses``, or ``total`` for learners that see the sum."""
@@ -97,10 +100,16 @@ class Finish(Sent):
         return given
 
 
+class Lost(Abandon):
+    """Among the feedback of several episodes: this one's will not come."""
+
+    lost: Literal[True]
+
+
 class FinishMany(Sent):
     """The feedback of several episodes."""
 
-    episodes: Annotated[list[Finish], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    episodes: Annotated[list[Finish | Lost], Field(min_length=1, max_length=MOST_AT_ONCE)]
 
 
 # ---------------------------------------------------------------------- answers

@@ -88,10 +88,10 @@ class Transport:
     def _once(
         self, method: str, path: str, body: bytes | None, deadline: float
     ) -> tuple[int, bytes]:
-        connection = getattr(self._own, "connection", None)
-        if connection is None:
-            connection = self._kind(self._host, self._port)
-            self._own.connection = connection
+        held: _Held | None = getattr(self._own, "held", None)
+        if held is None:
+            held = self._own.held = _Held(self._kind(self._host, self._port))
+        connection = held.connection
         connection.timeout = max(0.1, deadline - time.monotonic())
         connection.request(method, path, body, self._headers)
         answer = connection.getresponse()
@@ -99,10 +99,17 @@ class Transport:
 
     def close(self) -> None:
         """End the connection of this thread."""
-        connection = getattr(self._own, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._own.connection = None
+        self._own.held = None
+
+
+class _Held:
+    """A connection that is closed when nobody has it, as at the end of its thread."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
 
 
 def _text_of(sent: Any) -> bytes:
