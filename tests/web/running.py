@@ -52,8 +52,8 @@ def contents_of(service: am.Service) -> bytes:
 class Asker:
     """One connection, which sends what it is told and shows every answer."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, port: int, server: uvicorn.Server) -> None:
+        self.port, self.server = port, server
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
     def __call__(
@@ -80,7 +80,7 @@ def serving(services: dict[str, am.Service], **given: Any) -> Iterator[Asker]:
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))
     thread.start()
-    asker = Asker(listening.getsockname()[1])
+    asker = Asker(listening.getsockname()[1], server)
     try:
         yield asker
     finally:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -271,3 +272,24 @@ def test_a_disk_that_refuses_is_told_and_the_answer_waits(
     assert ask.call("finish", sent) == (200, {"number": 1, "status": "already"})
     service.close()
     assert am.Service.load(service.path).finished == 1  # type: ignore[arg-type]
+
+
+def test_what_is_under_way_is_answered_before_the_end(
+    ask: Asker, service: am.Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask.call("begin", {})
+    assert service._keeper is not None
+    entered, released, sync = Event(), Event(), service._keeper.sync
+
+    def slow(position: int) -> None:
+        entered.set()
+        released.wait(20)
+        sync(position)
+
+    monkeypatch.setattr(service._keeper, "sync", slow)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(ask.call, "finish", {"number": 1, **feedback(1)})
+        assert entered.wait(20)
+        ask.server.should_exit = True
+        released.set()
+        assert answer.result() == (200, {"number": 1, "status": "learnt"})
