@@ -32,15 +32,6 @@ def learner(n_episodes: int = 10**6) -> Any:
     return am.UOBREPS(LAYOUT, n_episodes)
 
 
-def feedback(t: int) -> dict[str, Any]:
-    """Of the t-th episode: any path, since only what is learnt matters."""
-    return {
-        "states": [0, t % 3, t // 3 % 3, 0],
-        "actions": [t % 2, t // 2 % 2, t // 4 % 2],
-        "losses": [(t % 10) / 10, (t % 7) / 7, 0.5],
-    }
-
-
 def contents_of(service: am.Service) -> bytes:
     """Everything that a service keeps, as bytes."""
     header, arrays = service._contents()

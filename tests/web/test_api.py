@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.serve_kills import feedback
 
 import advmdp as am
 from advmdp.service.draws import uniform
 from advmdp.web.limits import Limits
 from tests.reference.contract import assert_same_state
-from tests.web.running import LAYOUT, Asker, contents_of, feedback, learner, serving
+from tests.web.running import LAYOUT, Asker, contents_of, learner, serving
 
 
 @pytest.fixture

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
-from threading import Event, Thread
 
-import numpy as np
 import pytest
+from benchmarks.serve_kills import feedback, killed
 
 import advmdp as am
 from advmdp.cli import main
-from tests.web.running import LAYOUT, Process, feedback, learner
+from tests.web.running import Process
 
 TOKEN = "a-token-of-32-letters-0123456789"
 
@@ -116,51 +113,7 @@ def test_advmdp_does_not_import_the_libraries_of_the_server() -> None:
 
 def test_kills_under_load_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     """Three kills; the visits of the learner are those of the acknowledged episodes, once each."""
-    am.Service(learner(), tmp_path / "pump", every=20).close()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    parent = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.respawned", str(tmp_path), str(port)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert parent.stdout is not None
-    enough, acknowledged = Event(), [[] for _ in range(4)]
-
-    def client(which: int) -> None:
-        service = am.connect(f"http://127.0.0.1:{port}/pump")
-        t = which
-        while not enough.is_set():
-            service.finish(service.begin(), feedback(t))
-            acknowledged[which].append(t)
-            t += 4
-
-    threads = [Thread(target=client, args=(which,)) for which in range(4)]
-    pid = int(parent.stdout.readline())
-    for thread in threads:
-        thread.start()
-    pauses = np.random.default_rng(0).uniform(0.05, 0.3, size=3)
-    for pause in pauses:
-        time.sleep(float(pause))
-        os.kill(pid, signal.SIGKILL)
-        pid = int(parent.stdout.readline())
-    time.sleep(0.2)
-    enough.set()
-    for thread in threads:
-        thread.join()
-    os.kill(pid, signal.SIGTERM)
-    assert parent.wait(30) == 0
-    parent.stdout.close()
-    service = am.Service.load(tmp_path / "pump")
-    told = [t for each in acknowledged for t in each]
-    assert (service.finished, service.n_open, service.abandoned) == (len(told), 0, 0)
-    visits = [np.zeros((n, 2)) for n in LAYOUT.layer_sizes[:-1]]
-    for t in told:
-        for k, (state, action) in enumerate(
-            zip(feedback(t)["states"][:-1], feedback(t)["actions"], strict=True)
-        ):
-            visits[k][state, action] += 1
-    for mine, own in zip(visits, service.learner.visits, strict=True):
-        assert np.array_equal(mine, own)
-    assert len(told) > 20
-    service.close()
+    account = killed(tmp_path, n_kills=3)
+    assert account.acknowledged >= 12
+    assert (account.learnt, account.still_open) == (account.acknowledged, 0)
+    assert account.same_visits

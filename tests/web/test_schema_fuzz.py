@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from benchmarks.serve_kills import feedback
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import advmdp as am
 from advmdp.web.exchange import VERBS
 from advmdp.web.gate import PREFIX
-from tests.web.running import Asker, contents_of, feedback, learner, serving
+from tests.web.running import Asker, contents_of, learner, serving
 
 ANY = st.recursive(
     st.none()

@@ -65,9 +65,9 @@ class Desk:
             raise UnknownEpisode(f"{call}: episode {number} was never handed out")
         return self.open.find(ticket, call)
 
-    def handed_out_as(self, key: str, context: Any) -> OpenEpisode | None:
+    def handed_out_as(self, key: bytes, context: Any) -> OpenEpisode | None:
         """The open episode that was begun with this key, for a caller who begins it again."""
-        number = self.receipts.number_of(digest_of_key(key))
+        number = self.receipts.number_of(key)
         if number is None:
             return None
         if number not in self.open:
@@ -83,9 +83,11 @@ class Desk:
             )
         return episode
 
-    def hand_out(self, context: Any, key: str | None = None) -> OpenEpisode:
-        """A new episode with the policy of now; refused where the learner could not learn it."""
-        digest = None if key is None else digest_of_key(key)
+    def hand_out(self, context: Any, key: bytes | None = None) -> OpenEpisode:
+        """A new episode with the policy of now; refused where the learner could not learn it.
+
+        ``key`` is a digest, see ``advmdp.service.receipts``.
+        """
         self._check_may_begin(context)
         if context is not None:
             self.learner.enter(context)
@@ -94,8 +96,8 @@ class Desk:
             self._issued = issue(self.learner, offers(self.learner, IssuesRecords))
         episode = OpenEpisode(self.handed_out + 1, context, self._issued)
         self.open.add(episode)
-        if digest is not None:
-            self.receipts.note_key(episode.number, digest)
+        if key is not None:
+            self.receipts.note_key(episode.number, key)
         return episode
 
     def policy(self, context: Any) -> Table:
@@ -195,7 +197,8 @@ class Desk:
     def repeat(self, event: Event) -> None:
         """Do again what an event of a journal says; ``KeyError`` or ``ValueError`` if it cannot."""
         if "begin" in event:
-            if self.hand_out(event["context"], event.get("key")).number != event["begin"]:
+            key = digest_of_key(event["key"]) if "key" in event else None
+            if self.hand_out(event["context"], key).number != event["begin"]:
                 raise ValueError(f"episode {event['begin']}")
         elif "finish" in event:
             clipped = whole_number(event["clipped"], "clipped", least=0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -60,8 +59,8 @@ def feedback_of(given: Any, learner: Any) -> Any:
         if sees_the_sum(learner)
         else Trajectory
     )
-    needed = [part.name for part in fields(kind)]
-    if set(given) != set(needed):
+    needed = kind.__match_args__  # the names of its fields
+    if given.keys() != set(needed):
         names = shown(sorted(map(str, given)))
         raise InvalidInput(f"feedback: give {', '.join(needed)}, not {names}")
     return kind(**given)

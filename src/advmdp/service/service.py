@@ -25,6 +25,7 @@ from advmdp.service.draws import checked_key
 from advmdp.service.feedback_io import Stub, Ticket
 from advmdp.service.journal import Event
 from advmdp.service.keeper import KIND, SNAPSHOT, Keeper, is_free
+from advmdp.service.receipts import digest_of_key
 
 EVERY = 1_000
 """Closed episodes between two snapshots."""
@@ -186,10 +187,11 @@ class Service(Shown):
         """
         with self._lock:
             self._catch_up()
-            known = None if key is None else self._desk.handed_out_as(key, context)
+            digest = None if key is None else digest_of_key(key)
+            known = None if digest is None else self._desk.handed_out_as(digest, context)
             if known is not None:
                 return known.ticket
-            episode = self._desk.hand_out(context, key)
+            episode = self._desk.hand_out(context, digest)
             named = {} if key is None else {"key": key}
             self._note({"begin": episode.number, "context": episode.context, **named})
             return episode.ticket

@@ -16,6 +16,7 @@ from advmdp.service import Service
 from advmdp.web.app import make_app
 from advmdp.web.credentials import allowed_hosts
 from advmdp.web.limits import Limits
+from advmdp.web.wire import Wire
 
 BACKLOG = 2048  # connections that wait to be accepted
 GRACE = 5  # seconds that requests have to end
@@ -83,7 +84,8 @@ def serve(
                 log_level="warning",
                 server_header=False,
                 timeout_graceful_shutdown=GRACE,
-                h11_max_incomplete_event_size=16_384,
+                http=Wire,
+                loop="uvloop",
                 proxy_headers=False,  # who asks is who is connected
             )
             server = _Server(config)
