@@ -41,7 +41,7 @@ def test_it_begins_from_nothing_and_ends_cleanly(ended: dict[str, object]) -> No
     assert str(ended["lines"]).count("http://127.0.0.1:") == 1
     assert "0 episodes, 0 open" in str(ended["lines"])
     assert (ended["code"], ended["errors"]) == (0, "")
-    assert ended["said"] == "ended; every service is saved\n"
+    assert ended["said"] == "ended; every acknowledged episode is on the disk\n"
     service = am.Service.load(Path(str(ended["folder"])) / "pump")
     assert (service.finished, [ticket.number for ticket in service.open]) == (1, [2])
     assert service._keeper is not None

@@ -86,7 +86,7 @@ def serve(
 
     limits = Limits(max_open, max_body, rate)
     serve_forever(services, host, port, token, limits, stores or [], ready)
-    typer.echo("ended; every service is saved")
+    typer.echo("ended; every acknowledged episode is on the disk")
 
 
 def _check_libraries() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from advmdp.service.journal import Event
 from advmdp.service.keeper import KIND, SNAPSHOT, Keeper, is_free
 from advmdp.service.receipts import digest_of_key
 
+Seen = TypeVar("Seen")
 EVERY = 1_000
 """Closed episodes between two snapshots."""
 
@@ -155,6 +156,11 @@ class Service(Shown):
         """The policy that the next ticket has, in this context for a learner that takes them."""
         with self._lock:
             return self._desk.policy(context)
+
+    def look(self, at: Callable[[Any], Seen]) -> Seen:
+        """What ``at(learner)`` finds, while nobody else uses the learner."""
+        with self._lock:
+            return at(self.learner)
 
     def _facts(self) -> dict[str, Any]:
         return {

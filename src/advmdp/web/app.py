@@ -94,12 +94,12 @@ def _add_routes(app: FastAPI, exchanges: Mapping[str, Exchange], metrics: Metric
     @app.get(PREFIX.rstrip("/"), response_model=models.Services)
     async def services() -> Any:
         """All services."""
-        return {"services": [each.summary() for each in exchanges.values()]}
+        return {"services": [await each.summary() for each in exchanges.values()]}
 
     @app.get(PREFIX + "{name}", response_model=models.ServiceState)
     async def state(name: Name) -> Any:
         """Counts, layout and names of a service."""
-        return found(name).state()
+        return await found(name).state()
 
     @app.get(PREFIX + "{name}/policy", response_model=models.PolicyNow)
     async def policy(

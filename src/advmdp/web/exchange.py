@@ -43,6 +43,9 @@ class Exchange:
         self.name = name
         self.service = service
         self.groups = Groups(service, told)
+        learner = service.learner
+        self._layout = learner.layout if offers(learner, HasLayout) else None
+        self._words = None if self._layout is None else Words(self._layout)
 
     # ------------------------------------------------------------------ episodes
 
@@ -70,9 +73,10 @@ class Exchange:
     async def act(self, sent: models.Act) -> Answer:
         """Draw an action."""
         action = await self.groups.ask(self.service.act, _stub(sent), sent.layer, sent.state)
-        layout = self.service.learner.layout  # without one, there was no answer
-        state = Words(layout).checked_state(sent.layer, sent.state)
-        name = layout.action_name(sent.layer, state, action)
+        name = str(action)
+        if self._words is not None and self._layout is not None:
+            state = self._words.checked_state(sent.layer, sent.state)
+            name = self._layout.action_name(sent.layer, state, action)
         return Answer(200, {"action": action, "name": name})
 
     async def finish(self, sent: models.Finish) -> Answer:
@@ -101,29 +105,26 @@ class Exchange:
         tickets = await self.groups.ask(lambda: self.service.open)
         return {"tickets": [plain_ticket(ticket) for ticket in tickets]}
 
-    def summary(self) -> dict[str, Any]:
+    async def summary(self) -> dict[str, Any]:
         """In short."""
         service = self.service
         return {
             "name": self.name,
-            "learner": shown(service.learner),
+            "learner": await self.groups.ask(service.look, shown),
             "finished": service.finished,
             "abandoned": service.abandoned,
             "open": service.n_open,
         }
 
-    def state(self) -> dict[str, Any]:
+    async def state(self) -> dict[str, Any]:
         """Everything but tables."""
-        service, learner = self.service, self.service.learner
-        layout = learner.layout if offers(learner, HasLayout) else None
+        service = self.service
         return {
-            **self.summary(),
+            **await self.summary(),
+            **await self.groups.ask(service.look, _progress),
             "clipped": service.clipped,
             "losses_outside": service.losses_outside,
-            "episodes": learner.episodes if hasattr(learner, "episodes") else service.finished,
-            "epoch": learner.epoch if offers(learner, HasEpochs) else None,
-            "mean_width": float(learner.mean_width) if offers(learner, HasWidth) else None,
-            "layout": None if layout is None else _plain_layout(layout),
+            "layout": None if self._layout is None else _plain_layout(self._layout),
         }
 
 
@@ -168,6 +169,14 @@ def _alone(closing: Closing) -> Answer:
     if closing.counts:
         return Answer(200, _plain_closing(closing))
     return refused(STATUS_OF[closing.status], closing.error)
+
+
+def _progress(learner: Any) -> dict[str, Any]:
+    return {
+        "episodes": getattr(learner, "episodes", None),
+        "epoch": learner.epoch if offers(learner, HasEpochs) else None,
+        "mean_width": float(learner.mean_width) if offers(learner, HasWidth) else None,
+    }
 
 
 def _plain_layout(layout: Any) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Everything that is checked before a request reaches a service, and how calls are answered.
 
-Plain ASGI: an episode costs two requests, and each passes here.  The order is: who asks, for which
-host, how often, how much.  A browser on the same machine is somebody else: a page of another site
-can neither set the token nor, without one, send JSON or name this host as its own.
+Plain ASGI: an episode costs two requests, and each passes here.  The order is: for which host, how
+often, with which token, how much.  A browser on the same machine is somebody else: a page of
+another site can neither set the token nor, without one, send JSON or name this host as its own.
 """
 
 from __future__ import annotations
@@ -110,11 +110,11 @@ class Gate:
         headers = dict(scope["headers"])
         if self._hosts is not None and _host(headers) not in self._hosts:
             raise Refusal(421, "this server is asked for by another name; use its address")
-        if scope["path"].startswith(GUARDED) and not self._knows_token(headers):
-            raise Refusal(401, "give the server's token: Authorization: Bearer TOKEN")
         client = scope.get("client")
         if not self._rates.admit(client[0] if client else ""):
             raise Refusal(429, f"more than {self._rates.rate:g} requests a second; wait a moment")
+        if scope["path"].startswith(GUARDED) and not self._knows_token(headers):
+            raise Refusal(401, "give the server's token: Authorization: Bearer TOKEN")
         if scope["method"] in ("GET", "HEAD"):
             return b""
         if headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/json":

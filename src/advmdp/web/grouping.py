@@ -8,13 +8,16 @@ thread, so that the server answers meanwhile.  The wait for the disk is always i
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from advmdp.errors import StorageFailure
 from advmdp.service import Closing, Service
 
+LOG = logging.getLogger("advmdp.web")
 QUICK = 0.02  # seconds that a call may hold the event loop, as far as one can tell before
 MEMORY = 0.05  # weight of the latest call in the average time of an episode
 Answer = TypeVar("Answer")
@@ -59,6 +62,12 @@ class Groups:
         return found
 
     async def _write(self) -> None:
+        try:
+            await self._write_groups()
+        finally:
+            self._writer = None
+
+    async def _write_groups(self) -> None:
         while self._waiting:
             group, self._waiting = self._waiting, []
             closings = [closing for part, _ in group for closing in part]
@@ -76,7 +85,6 @@ class Groups:
                 if not future.done():  # its client may have left
                     future.set_result(answers[start : start + len(part)])
                 start += len(part)
-        self._writer = None
 
     async def _written(self, closings: list[Any]) -> list[Closing]:
         begin = time.perf_counter()
@@ -93,6 +101,10 @@ class Groups:
             await asyncio.wait([self._writer])
         self._learner.shutdown()
         self._disk.shutdown()
-        if self.service.path is not None:
-            self.service.save()
-        self.service.close()
+        try:
+            if self.service.path is not None:
+                self.service.save()
+        except StorageFailure as problem:  # the journal has what was acknowledged
+            LOG.warning("no snapshot at the end: %s", problem)
+        finally:
+            self.service.close()

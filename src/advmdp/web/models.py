@@ -187,7 +187,7 @@ class ServiceState(Summary):
 
     clipped: int
     losses_outside: str
-    episodes: int
+    episodes: int | None
     epoch: int | None
     mean_width: float | None
     layout: LayoutNow | None

@@ -19,6 +19,7 @@ from advmdp.web.limits import Limits
 from advmdp.web.wire import Wire
 
 BACKLOG = 2048  # connections that wait to be accepted
+KEPT_ALIVE = 75  # seconds that a connection may be idle
 GRACE = 5  # seconds that requests have to end
 
 
@@ -84,6 +85,7 @@ def serve(
                 log_level="warning",
                 server_header=False,
                 timeout_graceful_shutdown=GRACE,
+                timeout_keep_alive=KEPT_ALIVE,
                 http=Wire,
                 loop="uvloop",
                 proxy_headers=False,  # who asks is who is connected

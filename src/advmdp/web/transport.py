@@ -66,7 +66,7 @@ class Transport:
         """The answer to a request, which is repeated while the server cannot be reached."""
         body = None if sent is None else _text_of(sent)
         deadline = time.monotonic() + self.patience
-        pause = FIRST_PAUSE
+        pause = 0.0  # a connection that was idle may just have been closed
         while True:
             try:
                 status, data = self._once(method, path, body, deadline)
@@ -83,7 +83,7 @@ class Transport:
             if not again or time.monotonic() + pause > deadline:
                 raise problem from None
             time.sleep(pause)
-            pause = min(2.0 * pause, LONGEST_PAUSE)
+            pause = min(max(FIRST_PAUSE, 2.0 * pause), LONGEST_PAUSE)
 
     def _once(
         self, method: str, path: str, body: bytes | None, deadline: float
