@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,6 @@ from advmdp.service.journal import Event
 from advmdp.service.keeper import KIND, SNAPSHOT, Keeper, is_free
 from advmdp.service.receipts import digest_of_key
 
-Seen = TypeVar("Seen")
 EVERY = 1_000
 """Closed episodes between two snapshots."""
 
@@ -157,11 +157,6 @@ class Service(Shown):
         with self._lock:
             return self._desk.policy(context)
 
-    def look(self, at: Callable[[Any], Seen]) -> Seen:
-        """What ``at(learner)`` finds, while nobody else uses the learner."""
-        with self._lock:
-            return at(self.learner)
-
     def _facts(self) -> dict[str, Any]:
         return {
             "learner": shown(self.learner),
@@ -182,6 +177,12 @@ class Service(Shown):
         """The episodes whose feedback is awaited, oldest first."""
         with self._lock:
             return [episode.ticket for episode in self._desk.open]
+
+    @contextmanager
+    def locked(self) -> Iterator[Desk]:
+        """Keep all others waiting while one looks; nothing may be changed."""
+        with self._lock:
+            yield self._desk
 
     # ------------------------------------------------------------------ episodes
 

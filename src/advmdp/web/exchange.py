@@ -107,25 +107,33 @@ class Exchange:
 
     async def summary(self) -> dict[str, Any]:
         """In short."""
-        service = self.service
-        return {
-            "name": self.name,
-            "learner": await self.groups.ask(service.look, shown),
-            "finished": service.finished,
-            "abandoned": service.abandoned,
-            "open": service.n_open,
-        }
+        return {"name": self.name, **await self.groups.ask(self._counts)}
 
     async def state(self) -> dict[str, Any]:
         """Everything but tables."""
-        service = self.service
-        return {
-            **await self.summary(),
-            **await self.groups.ask(service.look, _progress),
-            "clipped": service.clipped,
-            "losses_outside": service.losses_outside,
-            "layout": None if self._layout is None else _plain_layout(self._layout),
-        }
+        layout = None if self._layout is None else _plain_layout(self._layout)
+        return {"name": self.name, "layout": layout, **await self.groups.ask(self._progress)}
+
+    def _counts(self) -> dict[str, Any]:
+        with self.service.locked() as desk:
+            return {
+                "learner": shown(desk.learner),
+                "finished": desk.finished,
+                "abandoned": desk.abandoned,
+                "open": len(desk.open),
+            }
+
+    def _progress(self) -> dict[str, Any]:
+        with self.service.locked() as desk:
+            learner = desk.learner
+            return {
+                **self._counts(),
+                "clipped": desk.clipped,
+                "losses_outside": desk.losses_outside,
+                "episodes": getattr(learner, "episodes", None),
+                "epoch": learner.epoch if offers(learner, HasEpochs) else None,
+                "mean_width": float(learner.mean_width) if offers(learner, HasWidth) else None,
+            }
 
 
 class Verb(NamedTuple):
@@ -169,14 +177,6 @@ def _alone(closing: Closing) -> Answer:
     if closing.counts:
         return Answer(200, _plain_closing(closing))
     return refused(STATUS_OF[closing.status], closing.error)
-
-
-def _progress(learner: Any) -> dict[str, Any]:
-    return {
-        "episodes": getattr(learner, "episodes", None),
-        "epoch": learner.epoch if offers(learner, HasEpochs) else None,
-        "mean_width": float(learner.mean_width) if offers(learner, HasWidth) else None,
-    }
 
 
 def _plain_layout(layout: Any) -> dict[str, Any]:
