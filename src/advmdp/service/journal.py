@@ -23,6 +23,7 @@ MAGIC = b"\x93ADVLOG\n"
 LONGEST = 2**28  # bytes of an event; longer ones are damage
 _FRAME = struct.Struct("<II")
 Event = dict[str, Any]
+_encoded = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class Journal:
@@ -52,7 +53,7 @@ class Journal:
 
         If the system refuses a part of it, the file is cut back to what it was.
         """
-        text = json.dumps(event, separators=(",", ":"), allow_nan=False).encode()
+        text = _encoded(event).encode()
         with self._writing:
             try:
                 _write(self._file, _FRAME.pack(len(text), zlib.crc32(text)) + text)

@@ -25,6 +25,7 @@ WIDTH = 16  # bytes of a digest
 GIVEN_UP = bytes(WIDTH)
 """In place of the digest of a feedback that never came."""
 Arrays = dict[str, NDArray[Any]]
+_encoded = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def digest_of_key(key: Any) -> bytes:
@@ -39,7 +40,7 @@ def digest_of_key(key: Any) -> bytes:
 def digest_of_feedback(plain: Any) -> bytes:
     """Of feedback as a journal has it; what no journal could hold, no two calls have in common."""
     try:
-        text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+        text = _encoded(plain)
     except (TypeError, ValueError):
         text = secrets.token_hex(WIDTH)
     return blake2b(text.encode(), digest_size=WIDTH).digest()

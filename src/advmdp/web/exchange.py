@@ -6,6 +6,7 @@ number and what they say, and ``act`` changes nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -20,15 +21,16 @@ from advmdp.service.words import Words
 from advmdp.web import models
 from advmdp.web.grouping import Groups, Told
 
+as_json = json.JSONEncoder(separators=(",", ":")).encode
 STATUS_OF = {"conflict": 409, "unknown": 404, "invalid": 422}
 """Of a closing that was refused."""
 
 
 class Answer(NamedTuple):
-    """A status of HTTP, and what becomes JSON."""
+    """A status of HTTP, and what becomes JSON, or is JSON already."""
 
     status: int
-    body: dict[str, Any]
+    body: dict[str, Any] | str
 
 
 def refused(status: int, line: str) -> Answer:
@@ -45,6 +47,7 @@ class Exchange:
         self.groups = Groups(service, told)
         learner = service.learner
         self._layout = learner.layout if offers(learner, HasLayout) else None
+        self._last_policy = "", ""  # its stamp, and its JSON
         self._words = None if self._layout is None else Words(self._layout)
 
     # ------------------------------------------------------------------ episodes
@@ -52,7 +55,17 @@ class Exchange:
     async def begin(self, sent: models.Begin) -> Answer:
         """Open an episode."""
         ticket = await self.groups.ask(self.service.begin, sent.context, sent.key)
-        return Answer(200, plain_ticket(ticket))
+        return Answer(200, self._ticket_text(ticket))
+
+    def _ticket_text(self, ticket: Ticket) -> str:
+        """A ticket as JSON; most have the policy of the one before, whose digits are known."""
+        stamp = stamp_of(ticket.policy)
+        if stamp != self._last_policy[0]:
+            tables = [table.tolist() for table in ticket.policy]
+            self._last_policy = stamp, as_json(tables)
+        context = "" if ticket.context is None else f',"context":{ticket.context}'
+        policy = self._last_policy[1]
+        return f'{{"number":{ticket.number}{context},"policy":{policy},"stamp":"{stamp}"}}'
 
     async def begin_many(self, sent: models.BeginMany) -> Answer:
         """Open several; as many of the first as there is room for, and at least one."""

@@ -8,7 +8,6 @@ another site can neither set the token nor, without one, send JSON or name this 
 from __future__ import annotations
 
 import hmac
-import json
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -19,7 +18,7 @@ from pydantic import ValidationError
 from advmdp.errors import AdvMDPError, StorageFailure
 from advmdp.plain_text import plain_text
 from advmdp.service.refusals import Conflict, TooManyOpen, UnknownEpisode
-from advmdp.web.exchange import VERBS, Answer, Exchange, refused
+from advmdp.web.exchange import VERBS, Answer, Exchange, as_json, refused
 from advmdp.web.limits import Limits, Rates
 
 PREFIX = "/api/v1/services/"
@@ -201,7 +200,8 @@ def _first_line(problem: ValidationError) -> str:
 
 
 async def _reply(send: Any, answer: Answer) -> None:
-    text = json.dumps(answer.body, separators=(",", ":")).encode()
+    body = answer.body if isinstance(answer.body, str) else as_json(answer.body)
+    text = body.encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(text)).encode()),
