@@ -2,7 +2,7 @@
 
 Episodes of 1,3,3,1 x2 with UOB-REPS; the answer to feedback means that it is on the disk.  Server
 and clients are two processes on the same machine.  On each of 32 connections one request is under
-way; 4 connections where a request holds 20 episodes.
+way; 4 connections where a request holds 20 episodes.  Latencies are those of the median run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from statistics import median
 
 import advmdp as am
 from benchmarks.report import AT_MOST, Figure, Grid, Section, number, seconds
@@ -49,32 +48,32 @@ def run(*, quick: bool) -> Section:
             for _ in range(repeats):
                 loads.append(loaded(server.port, play, connections, n_episodes))
             used = processor_seconds(server.pid) - used
-            best = max(loads, key=lambda load: load.rate)
-            usual = median(load.rate for load in loads)
+            loads.sort(key=lambda load: load.rate)
+            best, usual = loads[-1], loads[len(loads) // 2]
             cost = used / sum(load.episodes for load in loads)
             rows.append(
                 (
                     f"{name}, {connections} connections",
                     number(best.rate),
-                    number(usual),
-                    *(seconds(best.quantile(asks, share)) for share in (0.5, 0.99)),
-                    *(seconds(best.quantile(closes, share)) for share in (0.5, 0.99)),
+                    number(usual.rate),
+                    *(seconds(usual.quantile(asks, share)) for share in (0.5, 0.99)),
+                    *(seconds(usual.quantile(closes, share)) for share in (0.5, 0.99)),
                     seconds(cost),
                 )
             )
             single = play is two_requests
             figures += [
+                Figure(f"serve: {name}, best of {repeats}", best.rate, "episodes/s", noisy=True),
                 Figure(
-                    f"serve: {name}, best of {repeats}",
-                    best.rate,
+                    f"serve: {name}, median of {repeats}",
+                    usual.rate,
                     "episodes/s",
                     TARGET if single else None,
                     noisy=True,
                 ),
-                Figure(f"serve: {name}, median of {repeats}", usual, "episodes/s", noisy=True),
                 Figure(
                     f"serve: {name}, acknowledged on the disk, p99",
-                    best.quantile(closes, 0.99),
+                    usual.quantile(closes, 0.99),
                     "s",
                     LATENCY if single else None,
                     AT_MOST,
@@ -111,7 +110,7 @@ def run(*, quick: bool) -> Section:
     ]
     return Section(
         [
-            Grid("advmdp serve, 1,3,3,1 x2", columns, rows),
+            Grid("advmdp serve, 1,3,3,1 x2, whole episodes a second", columns, rows),
             Grid("SIGKILL under load", ("what", "counted"), kills),
         ],
         figures,

@@ -13,7 +13,8 @@ from advmdp.web.exchange import VERBS
 from advmdp.web.limits import Limits
 from tests.web.running import serving
 
-PAGE = (Path(__file__).parents[2] / "docs" / "serve.md").read_text()
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "serve.md").read_text()
 
 
 def test_the_answers_to_curl_are_those_of_a_new_server() -> None:
@@ -43,3 +44,16 @@ def test_the_page_tells_every_call_and_the_limits() -> None:
     assert f"| `--rate` | {Limits.rate:,.0f} requests" in PAGE
     assert command.serve.__defaults__ is not None
     assert {Limits.max_open, Limits.max_body, Limits.rate} <= set(command.serve.__defaults__)
+
+
+def test_the_figures_of_the_page_are_those_that_were_measured() -> None:
+    measured = json.loads((ROOT / "benchmarks" / "serve.json").read_text())["sections"]["serve"]
+    table, kills = measured["tables"]
+    told = re.findall(r"^\| .+ connections \| ([\d,]+) \| (.+ ms) \| (.+ ms) \|$", PAGE, re.M)
+    assert told == [(row[2], row[5], row[6]) for row in table["rows"]]
+    costs = [row[7].removesuffix(" us") for row in table["rows"]]
+    assert "{}, {} and {} microseconds".format(*costs) in PAGE
+    counted = dict(kills["rows"])
+    assert counted["lost, doubled"] == "0, 0"
+    assert f"of {counted['episodes acknowledged']} acknowledged" in PAGE
+    assert f"In {counted['kills']} kills" in PAGE

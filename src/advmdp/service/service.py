@@ -245,13 +245,18 @@ class Service(Shown):
         back from the disk.  Until then they must not be passed on.
         """
         answers: list[Closing] = []
+        events: list[Event] = []
         with self._lock:
             self._catch_up()
-            for ticket, feedback in closings:
-                answer, event = close(self._desk, ticket, feedback)
-                if event is not None:
-                    self._note_closed(event)
-                answers.append(answer)
+            try:
+                for ticket, feedback in closings:
+                    answer, event = close(self._desk, ticket, feedback)
+                    answers.append(answer)
+                    if event is not None:
+                        events.append(event)
+            finally:  # what was learnt is written, whatever the others raise
+                if events:
+                    self._note_closed(*events)
             # Also for those that were here before: their first caller may still wait for the disk.
             written = None if self._keeper is None else self._keeper.written
         return answers, lambda: self._wait_for(written)
@@ -266,23 +271,23 @@ class Service(Shown):
 
     # ------------------------------------------------------------------ the folder
 
-    def _note(self, event: Event) -> int:
+    def _note(self, *events: Event) -> int:
         if self._keeper is None:
             return 0
         try:
-            return self._keeper.append(event)
+            return self._keeper.append(*events)
         except StorageFailure as problem:
             self._is_ahead = True
             raise StorageFailure(
                 f"{problem}; the episode counts, and is written with the next one"
             ) from problem
 
-    def _note_closed(self, event: Event) -> int | None:
-        """Write the event; None when a snapshot has it, which is on the disk already."""
+    def _note_closed(self, *events: Event) -> int | None:
+        """Write the events; None when a snapshot has them, which is on the disk already."""
         if self._keeper is None:
             return None
-        written = self._note(event)
-        if self._desk.closed % self.every == 0:
+        written = self._note(*events)
+        if self._desk.closed % self.every < len(events):
             self._keeper.snapshot(*self._contents())
             return None
         return written
