@@ -294,3 +294,21 @@ def test_what_is_under_way_is_answered_before_the_end(
         ask.server.should_exit = True
         released.set()
         assert answer.result() == (200, {"number": 1, "status": "learnt"})
+
+
+def test_what_cannot_be_read_is_one_line(ask: Asker) -> None:
+    for path, code in (
+        ("/api/v2/services", 404),
+        ("/api/v1/services/nobody", 404),
+        ("/api/v1/services/nobody/policy", 404),
+        ("/api/v1/services/%00%0a<b>/open", 404),
+        ("/api/v1/services/pump/policy?context=-1", 422),
+        ("/api/v1/services/pump/policy?context=x", 422),
+        ("/api/v1/services/pump/policy?context=1", 422),
+        ("/api/v1/services/pump/begin", 404),
+    ):
+        status, answer = ask("GET", path)
+        assert (status, list(answer)) == (code, ["error"]), path
+        assert answer["error"].isprintable()
+    status, answer = ask("DELETE", "/api/v1/services/pump", {})
+    assert (status, list(answer)) == (404, ["error"])

@@ -28,6 +28,7 @@ from advmdp.web.limits import Limits
 from advmdp.web.metrics import CONTENT_TYPE, Metrics
 from advmdp.web.schema import openapi_of
 
+ALL = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 Name = Annotated[str, Path(description="Of the service.")]
 
 
@@ -115,6 +116,11 @@ def _add_routes(app: FastAPI, exchanges: Mapping[str, Exchange], metrics: Metric
     async def open_tickets(name: Name) -> Any:
         """The open tickets, oldest first."""
         return await found(name).open()
+
+    @app.api_route("/api/{rest:path}", methods=ALL, include_in_schema=False)
+    async def nothing(rest: str) -> Any:
+        """So that what is mounted below is never asked for what is not there."""
+        raise HTTPException(404, "there is nothing at this address; see /api/v1/openapi.json")
 
 
 def _add_errors(app: FastAPI) -> None:
