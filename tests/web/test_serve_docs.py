@@ -25,9 +25,7 @@ def test_the_answers_to_curl_are_those_of_a_new_server() -> None:
         for line, answer in exchanges:
             words = shlex.split(line)
             path = words[1].removeprefix("http://127.0.0.1:8000")
-            sent = words[words.index("-d") + 1].encode() if "-d" in words else None
-            if sent is not None:
-                assert words[words.index("-H") + 1] == "Content-Type: application/json"
+            sent = words[words.index("--json") + 1].encode() if "--json" in words else None
             status, found = ask("GET" if sent is None else "POST", path, sent)
             assert status == 200
             told = json.loads(answer)
