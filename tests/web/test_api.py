@@ -201,7 +201,7 @@ def test_limits_are_told_in_one_line() -> None:
         ]  # what there is room for
         status, answer = ask.call("begin", {"key": "x" * 190})
         assert (status, answer["error"][:33]) == (413, "the body has more than 200 bytes;")
-        with socket.create_connection(("127.0.0.1", ask.port)) as chunked:
+        with socket.create_connection(("127.0.0.1", ask.port), timeout=20) as chunked:
             head = "POST /api/v1/services/pump/begin HTTP/1.1\r\nHost: localhost\r\n"
             head += "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
             chunked.sendall(head.encode() + b"ff\r\n" + b" " * 255 + b"\r\n")
