@@ -16,6 +16,7 @@ from benchmarks.serve_kills import feedback
 
 import advmdp as am
 from advmdp.service.draws import uniform
+from advmdp.web import grouping
 from advmdp.web.limits import Limits
 from tests.reference.contract import assert_same_state
 from tests.web.running import LAYOUT, Asker, contents_of, learner, serving
@@ -312,3 +313,35 @@ def test_what_cannot_be_read_is_one_line(ask: Asker) -> None:
         assert answer["error"].isprintable()
     status, answer = ask("DELETE", "/api/v1/services/pump", {})
     assert (status, list(answer)) == (404, ["error"])
+
+
+def test_a_slow_learner_does_not_hold_the_server_up(
+    ask: Asker, service: am.Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every call in a thread, as for a learner that takes its time."""
+    monkeypatch.setattr(grouping, "QUICK", -1.0)
+    entered, released, update = Event(), Event(), service.learner.update
+
+    def slow(*given: Any) -> None:
+        entered.set()
+        assert released.wait(20)
+        update(*given)
+
+    monkeypatch.setattr(service.learner, "update", slow)
+    others = [Asker(ask.port, ask.server) for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        assert [ask.call("begin", {"key": f"{i}"})[1]["number"] for i in range(2)] == [1, 2]
+        finished = pool.submit(others[0].call, "finish", {"number": 1, **feedback(1)})
+        assert entered.wait(20)
+        begun = pool.submit(others[1].call, "begin", {"key": "late"})
+        assert ask("GET", "/health")[0] == 200
+        assert not finished.done()
+        assert not begun.done()
+        released.set()
+        assert finished.result() == (200, {"number": 1, "status": "learnt"})
+        assert begun.result()[1]["number"] == 3
+    for other in others:
+        other.connection.close()
+    twin = learner()
+    twin.update(am.Trajectory(**feedback(1)))
+    assert_same_state(service.learner, twin)
