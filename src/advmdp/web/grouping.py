@@ -19,7 +19,7 @@ from advmdp.service import Closing, Service
 
 LOG = logging.getLogger("advmdp.web")
 QUICK = 0.02  # seconds that a call may hold the event loop, as far as one can tell before
-MEMORY = 0.05  # weight of the latest call in the average time of an episode
+MEMORY = 0.05  # weight of the latest group in the average time of an episode
 Answer = TypeVar("Answer")
 Told = Callable[[int, float], None]
 
@@ -33,24 +33,19 @@ class Groups:
         self._waiting: list[tuple[Sequence[Any], asyncio.Future[list[Closing]]]] = []
         self._writer: asyncio.Task[None] | None = None
         self._learner, self._disk = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
-        self._seconds = 0.0  # an episode takes the learner
+        self._seconds = 0.0  # that the learner takes for an episode
         self._in_thread = 0  # calls that a thread has, and with them the service
 
     async def ask(self, call: Callable[..., Answer], *given: Any, weight: int = 1) -> Answer:
         """A call of the service; ``weight`` is the number of episodes that it is about."""
-        begin = time.perf_counter()
         if self._in_thread == 0 and self._seconds * weight < QUICK:
-            answer = call(*given)
-        else:
-            self._in_thread += 1
-            try:
-                loop = asyncio.get_running_loop()
-                answer = await loop.run_in_executor(self._learner, call, *given)
-            finally:
-                self._in_thread -= 1
-        took = min(1.0, (time.perf_counter() - begin) / weight)
-        self._seconds += MEMORY * (took - self._seconds)
-        return answer
+            return call(*given)
+        self._in_thread += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._learner, call, *given)
+        finally:
+            self._in_thread -= 1
 
     async def finish(self, closings: Sequence[Any]) -> list[Closing]:
         """The answers, when they are on the disk; see ``Service.finish_many``."""
@@ -91,6 +86,8 @@ class Groups:
         answers, wait = await self.ask(
             self.service.finish_unwritten, closings, weight=len(closings)
         )
+        took = min(1.0, (time.perf_counter() - begin) / len(closings))
+        self._seconds += MEMORY * (took - self._seconds)
         await asyncio.get_running_loop().run_in_executor(self._disk, wait)
         self._told(len(closings), time.perf_counter() - begin)
         return answers
