@@ -10,10 +10,12 @@ import os
 import sys
 from pathlib import Path
 
+from advmdp import UOBREPS, Layout, Service
 from advmdp.errors import AdvMDPError
 from advmdp.web.folder import open_folder
 from advmdp.web.limits import Limits
 from advmdp.web.server import serve
+from advmdp.web.warming import warm_up
 
 
 def run(folder: Path, port: int) -> None:
@@ -28,6 +30,7 @@ def run(folder: Path, port: int) -> None:
 
 def main(folder: Path, port: int) -> int:
     """Servers, one after the other, until one ends by itself."""
+    warm_up(Service(UOBREPS(Layout((1, 3, 3, 1), 2), 10)))  # children find it compiled and loaded
     while True:
         child = os.fork()
         if child == 0:

@@ -19,6 +19,7 @@ import uvicorn
 import advmdp as am
 from advmdp.web.app import make_app
 from advmdp.web.server import bound_socket
+from advmdp.web.warming import warm_up
 
 LAYOUT = am.Layout(
     (1, 3, 3, 1),
@@ -66,6 +67,8 @@ class Asker:
 @contextmanager
 def serving(services: dict[str, am.Service], **given: Any) -> Iterator[Asker]:
     """A server in a thread of this process, which ends when the block does."""
+    for service in services.values():
+        warm_up(service)  # so that no client waits for a compiler
     listening = bound_socket("127.0.0.1", 0)
     app = make_app(services, **given)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
-from advmdp.errors import InvalidInput
+from advmdp.errors import InvalidInput, StorageFailure
 from advmdp.service import Service
 from advmdp.web.app import make_app
 from advmdp.web.credentials import allowed_hosts
 from advmdp.web.limits import Limits
+from advmdp.web.warming import warm_up
 from advmdp.web.wire import Wire
 
 BACKLOG = 2048  # connections that wait to be accepted
@@ -76,6 +77,9 @@ def serve(
     ``ready`` is told the address when the server listens.
     """
     try:
+        for service in services.values():
+            with suppress(StorageFailure):  # no room for a copy: then the first client waits
+                warm_up(service)
         app = make_app(services, limits, token, allowed_hosts(host, token), stores)
         with bound_socket(host, port) as listening:
             shown = f"[{host}]" if ":" in host else host
