@@ -33,55 +33,64 @@ def processor_seconds(pid: int) -> float:
     return (int(parts[11]) + int(parts[12])) / TICKS
 
 
+def loads_of(
+    server: Respawned, repeats: int, n_episodes: int
+) -> tuple[list[tuple[str, ...]], list[Figure]]:
+    """A row and figures for every mode."""
+    rows: list[tuple[str, ...]] = []
+    figures: list[Figure] = []
+    loaded(server.port, two_requests, 32, 1_000)  # everything is compiled and warm
+    for name, play, connections, asks, closes in MODES:
+        loads: list[Load] = []
+        used = processor_seconds(server.pid)
+        for _ in range(repeats):
+            loads.append(loaded(server.port, play, connections, n_episodes))
+        used = processor_seconds(server.pid) - used
+        loads.sort(key=lambda load: load.rate)
+        best, usual = loads[-1], loads[len(loads) // 2]
+        cost = used / sum(load.episodes for load in loads)
+        rows.append(
+            (
+                f"{name}, {connections} connections",
+                number(best.rate),
+                number(usual.rate),
+                *(seconds(usual.quantile(asks, share)) for share in (0.5, 0.99)),
+                *(seconds(usual.quantile(closes, share)) for share in (0.5, 0.99)),
+                seconds(cost),
+            )
+        )
+        single = play is two_requests
+        figures += [
+            Figure(f"serve: {name}, best of {repeats}", best.rate, "episodes/s", noisy=True),
+            Figure(
+                f"serve: {name}, median of {repeats}",
+                usual.rate,
+                "episodes/s",
+                TARGET if single else None,
+                noisy=True,
+            ),
+            Figure(
+                f"serve: {name}, acknowledged on the disk, p99",
+                usual.quantile(closes, 0.99),
+                "s",
+                LATENCY if single else None,
+                AT_MOST,
+                noisy=True,
+            ),
+            Figure(f"serve: {name}, processor time of the server", cost, "s/episode"),
+        ]
+    return rows, figures
+
+
 def run(*, quick: bool) -> Section:
     """The section."""
     repeats, n_episodes, n_kills = (1, 2_000, 10) if quick else (5, 10_000, 100)
-    rows, figures = [], []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "load"
         am.Service(am.UOBREPS(LAYOUT, 10**8), folder / "pump", every=10_000).close()
-        server = Respawned(folder)
-        loaded(server.port, two_requests, 32, 1_000)  # everything is compiled and warm
-        for name, play, connections, asks, closes in MODES:
-            loads: list[Load] = []
-            used = processor_seconds(server.pid)
-            for _ in range(repeats):
-                loads.append(loaded(server.port, play, connections, n_episodes))
-            used = processor_seconds(server.pid) - used
-            loads.sort(key=lambda load: load.rate)
-            best, usual = loads[-1], loads[len(loads) // 2]
-            cost = used / sum(load.episodes for load in loads)
-            rows.append(
-                (
-                    f"{name}, {connections} connections",
-                    number(best.rate),
-                    number(usual.rate),
-                    *(seconds(usual.quantile(asks, share)) for share in (0.5, 0.99)),
-                    *(seconds(usual.quantile(closes, share)) for share in (0.5, 0.99)),
-                    seconds(cost),
-                )
-            )
-            single = play is two_requests
-            figures += [
-                Figure(f"serve: {name}, best of {repeats}", best.rate, "episodes/s", noisy=True),
-                Figure(
-                    f"serve: {name}, median of {repeats}",
-                    usual.rate,
-                    "episodes/s",
-                    TARGET if single else None,
-                    noisy=True,
-                ),
-                Figure(
-                    f"serve: {name}, acknowledged on the disk, p99",
-                    usual.quantile(closes, 0.99),
-                    "s",
-                    LATENCY if single else None,
-                    AT_MOST,
-                    noisy=True,
-                ),
-                Figure(f"serve: {name}, processor time of the server", cost, "s/episode"),
-            ]
-        assert server.end() == 0
+        with Respawned(folder) as server:
+            rows, figures = loads_of(server, repeats, n_episodes)
+            assert server.end() == 0
         account = killed(Path(scratch) / "kills", n_kills)
     lost = account.acknowledged - min(account.acknowledged, account.learnt)
     doubled = account.learnt - min(account.acknowledged, account.learnt)

@@ -11,7 +11,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -49,6 +49,13 @@ class Respawned:
         os.kill(self.pid, signal.SIGKILL)
         self.pid = self._next()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        if self._parent.poll() is None:  # something failed before the end
+            self.end()
+
     def end(self) -> int:
         """SIGTERM; the exit code."""
         os.kill(self.pid, signal.SIGTERM)
@@ -80,31 +87,31 @@ def _wait_for_more(told: list[list[int]], at_least: int) -> None:
 def killed(folder: Path, n_kills: int, every: int = 20, pause: float = 0.2) -> Account:
     """Serve ``folder / "pump"``, which is made here, and kill the server under load."""
     am.Service(am.UOBREPS(LAYOUT, 10**7), folder / "pump", every=every).close()
-    server = Respawned(folder)
-    enough = threading.Event()
     told: list[list[int]] = [[] for _ in range(N_CLIENTS)]
+    with Respawned(folder) as server:
+        enough = threading.Event()
 
-    def client(which: int) -> None:
-        service = am.connect(f"http://127.0.0.1:{server.port}/pump")
-        t = which
-        while not enough.is_set():
-            service.finish(service.begin(), feedback(t))
-            told[which].append(t)
-            t += N_CLIENTS
+        def client(which: int) -> None:
+            service = am.connect(f"http://127.0.0.1:{server.port}/pump")
+            t = which
+            while not enough.is_set():
+                service.finish(service.begin(), feedback(t))
+                told[which].append(t)
+                t += N_CLIENTS
 
-    threads = [threading.Thread(target=client, args=(which,)) for which in range(N_CLIENTS)]
-    for thread in threads:
-        thread.start()
-    rng = np.random.default_rng(0)
-    for _ in range(n_kills):
+        threads = [threading.Thread(target=client, args=(which,)) for which in range(N_CLIENTS)]
+        for thread in threads:
+            thread.start()
+        rng = np.random.default_rng(0)
+        for _ in range(n_kills):
+            _wait_for_more(told, at_least=3)
+            time.sleep(pause * float(rng.random()))
+            server.kill()
         _wait_for_more(told, at_least=3)
-        time.sleep(pause * float(rng.random()))
-        server.kill()
-    _wait_for_more(told, at_least=3)
-    enough.set()
-    for thread in threads:
-        thread.join()
-    assert server.end() == 0
+        enough.set()
+        for thread in threads:
+            thread.join()
+        assert server.end() == 0
     service = am.Service.load(folder / "pump")
     acknowledged = [t for each in told for t in each]
     visits = [np.zeros((n, LAYOUT.n_actions)) for n in LAYOUT.layer_sizes[:-1]]
