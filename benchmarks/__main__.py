@@ -24,6 +24,7 @@ from benchmarks import (
     projections,
     report_speed,
     robustness,
+    serve,
     service,
     starting,
     sweeps,
@@ -51,6 +52,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "policies": policy_optimisation.run,
     "sweeps": sweeps.run,
     "service": service.run,
+    "serve": serve.run,
     "report": report_speed.run,
 }
 

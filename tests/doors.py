@@ -340,6 +340,14 @@ DOORS: dict[str, Door] = {
     "FullInformation": (update_with_all, {**PATH, "losses": ("table", PAIRS)}),
     "Ticket": (finish, {"number": ("whole", 1), "policy": ("table", PAIRS)}),
     "Aggregate": (update_with_sum, {**PATH, "total": ("real", 1.5)}),
+    "connect": (
+        am.connect,
+        {
+            "url": ("name", "http://127.0.0.1:9/pump"),  # nobody is asked before the first call
+            "token": ("maybe name", "sixteen-letters-"),
+            "patience": ("real", 1.0),
+        },
+    ),
     "open_service": (
         in_a_folder(am.open_service),
         {

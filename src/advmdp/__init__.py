@@ -1,7 +1,8 @@
 """Learning in adversarial Markov decision processes: UOB-REPS, exact and fast."""
 
 # ruff: noqa: E402 -- Numba reads the setting when it is imported
-from types import ModuleType
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from advmdp.kernel_cache import choose_kernel_cache
 from advmdp.startup import tell_in_one_line
@@ -15,6 +16,7 @@ from advmdp.errors import (
     DamagedFile,
     InvalidInput,
     MissingExtra,
+    NoConnection,
     StorageFailure,
     UncertifiedStep,
 )
@@ -85,6 +87,9 @@ from advmdp.world import delays, families, losses
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 
+if TYPE_CHECKING:
+    from advmdp.web.client import connect
+
 __version__ = "0.2.0"
 
 __all__ = [
@@ -145,6 +150,7 @@ __all__ = [
     "MissingExtra",
     "Mixture",
     "Moment",
+    "NoConnection",
     "OREPSBandit",
     "OptimisticFTRL",
     "PartialTransition",
@@ -176,6 +182,7 @@ __all__ = [
     "UncertifiedStep",
     "Uniform",
     "best_fixed_policy",
+    "connect",
     "delays",
     "families",
     "gym",
@@ -199,10 +206,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """``advmdp.gym`` imports Gymnasium, so it is loaded when it is asked for."""
+def __getattr__(name: str) -> Any:
+    """What is loaded when it is asked for: Gymnasium, and what speaks to a server."""
     if name == "gym":
-        from importlib import import_module
-
         return import_module("advmdp.gym")
+    if name == "connect":
+        return import_module("advmdp.web.client").connect
     raise AttributeError(f"module 'advmdp' has no attribute {name!r}")

@@ -55,6 +55,10 @@ class StorageFailure(AdvMDPError, OSError):
     """The disk refused: a missing file or folder, no permission, no space left."""
 
 
+class NoConnection(AdvMDPError, ConnectionError):
+    """A server could not be reached, for longer than the patience of its client."""
+
+
 class MissingExtra(AdvMDPError, ImportError):
     """A part of the package needs a library that is not installed; the message says how."""
 

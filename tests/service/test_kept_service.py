@@ -167,7 +167,7 @@ def test_what_does_not_make_a_service_is_refused(tmp_path: Path) -> None:
     service.save(path)
     assert [t.number for t in am.Service.load(path).open] == [t.number for t in service.open]
     header, arrays = read_archive(path, "service")
-    for part in header:
+    for part in set(header) - {"draw_key"}:  # files of earlier versions have none
         broken = {key: value for key, value in header.items() if key != part}
         write_archive(path, "service", broken, arrays)
         with pytest.raises(am.DamagedFile, match=f"do not make a service .'{part}'."):

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import advmdp
-from advmdp.cli import housekeeping, playing, policies, reading, reporting, verifying
+from advmdp.cli import housekeeping, playing, policies, reading, reporting, serving, verifying
 from advmdp.cli.demo import demo
 from advmdp.cli.options import BAD_INPUT, FAILED, message_of
 from advmdp.cli.watching import watch
@@ -43,6 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "export": reading.export,
     "report": reporting.report,
     "figure": reporting.figure,
+    "serve": serving.serve,
     "verify": verifying.verify,
 }
 for name, command in COMMANDS.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,26 @@ class Ticket(NamedTuple):
         plain = {"number": self.number, "policy": [table.tolist() for table in self.policy]}
         return plain if self.context is None else {**plain, "context": self.context}
 
+    @property
+    def stub(self) -> Stub:
+        """What of the ticket has to be sent with its feedback."""
+        return Stub(self.number, stamp_of(self.policy))
+
+
+class Stub(NamedTuple):
+    """A ticket in short: its number, and a stamp that only its policy has."""
+
+    number: int
+    stamp: str
+
+
+def stamp_of(policy: Any) -> str:
+    """A digest of a policy, of 16 hexadecimal digits."""
+    digest = blake2b(digest_size=8)
+    for table in policy:
+        digest.update(np.ascontiguousarray(table, dtype=np.float64).tobytes())
+    return digest.hexdigest()
+
 
 def feedback_of(given: Any, learner: Any) -> Any:
     """Feedback as the learner takes it; a dictionary becomes one, anything else stays."""
@@ -39,8 +59,8 @@ def feedback_of(given: Any, learner: Any) -> Any:
         if sees_the_sum(learner)
         else Trajectory
     )
-    needed = [part.name for part in fields(kind)]
-    if set(given) != set(needed):
+    needed = kind.__match_args__  # the names of its fields
+    if given.keys() != set(needed):
         names = shown(sorted(map(str, given)))
         raise InvalidInput(f"feedback: give {', '.join(needed)}, not {names}")
     return kind(**given)

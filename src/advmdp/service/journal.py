@@ -23,6 +23,7 @@ MAGIC = b"\x93ADVLOG\n"
 LONGEST = 2**28  # bytes of an event; longer ones are damage
 _FRAME = struct.Struct("<II")
 Event = dict[str, Any]
+_encoded = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class Journal:
@@ -47,20 +48,21 @@ class Journal:
         """Bytes handed to the system."""
         self._is_closed = False
 
-    def append(self, event: Event) -> int:
-        """Write an event; returns the position to ``sync``.
+    def append(self, *events: Event) -> int:
+        """Write events, all at once; returns the position to ``sync``.
 
-        If the system refuses a part of it, the file is cut back to what it was.
+        If the system refuses a part of them, the file is cut back to what it was.
         """
-        text = json.dumps(event, separators=(",", ":"), allow_nan=False).encode()
+        texts = [_encoded(event).encode() for event in events]
+        data = b"".join(_FRAME.pack(len(text), zlib.crc32(text)) + text for text in texts)
         with self._writing:
             try:
-                _write(self._file, _FRAME.pack(len(text), zlib.crc32(text)) + text)
+                _write(self._file, data)
             except OSError as error:
                 os.ftruncate(self._file, self.written)
                 os.lseek(self._file, self.written, os.SEEK_SET)
                 raise _failure(self.path, error) from error
-            self.written += _FRAME.size + len(text)
+            self.written += len(data)
             return self.written
 
     def sync(self, position: int) -> None:

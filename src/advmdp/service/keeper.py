@@ -78,10 +78,16 @@ class Keeper:
         self._journal, self._number = following, number
         self._remove_others()
 
-    def append(self, event: Event) -> int:
-        """Write an event; the position is for ``sync``."""
+    def append(self, *events: Event) -> int:
+        """Write events; the position is for ``sync``."""
         assert self._journal is not None
-        return self._journal.append(event)
+        return self._journal.append(*events)
+
+    @property
+    def written(self) -> int:
+        """The position after everything that was appended."""
+        assert self._journal is not None
+        return self._journal.written
 
     def sync(self, position: int) -> None:
         """Wait until the disk has the event."""

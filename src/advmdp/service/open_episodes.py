@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.errors import DamagedFile, InvalidInput
+from advmdp.errors import DamagedFile
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
 from advmdp.kernels.runtime.storage import leaves
 from advmdp.layout import Table
 from advmdp.learners.doubling import Doubling
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.number_checks import float_array, whole_number
-from advmdp.service.feedback_io import Ticket
+from advmdp.service.feedback_io import Stub, Ticket, stamp_of
+from advmdp.service.refusals import Conflict
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -55,6 +56,9 @@ class OpenEpisodes:
     def __iter__(self) -> Iterator[OpenEpisode]:
         return iter(self._by_number.values())
 
+    def __contains__(self, number: int) -> bool:
+        return number in self._by_number
+
     def add(self, episode: OpenEpisode) -> None:
         """A new one."""
         self._by_number[episode.number] = episode
@@ -65,16 +69,18 @@ class OpenEpisodes:
 
     def find(self, ticket: Any, call: str) -> OpenEpisode:
         """The open episode of a ticket, or of its number; refused in one line otherwise."""
-        given = ticket.number if isinstance(ticket, Ticket) else ticket
-        number = whole_number(given, f"{call}: number of the ticket")
+        number = number_of(ticket, call)
         episode = self._by_number.get(number)
         if episode is None:
-            raise InvalidInput(
+            raise Conflict(
                 f"{call}: episode {number} is not open; what comes twice, or after its episode was "
                 "given up, must be dropped"
             )
-        if isinstance(ticket, Ticket) and not _is_same(ticket.policy, episode.issued.policy):
-            raise InvalidInput(
+        handed_out = episode.issued.policy
+        if (isinstance(ticket, Ticket) and not _is_same(ticket.policy, handed_out)) or (
+            isinstance(ticket, Stub) and ticket.stamp != stamp_of(handed_out)
+        ):
+            raise Conflict(
                 f"{call}: episode {number} was handed out with another policy (before a loss of "
                 "power?); drop its feedback"
             )
@@ -112,6 +118,12 @@ class OpenEpisodes:
                     found[place],
                 )
             )
+
+
+def number_of(ticket: Any, call: str) -> int:
+    """The number of a ticket, of its stub, or the number itself."""
+    given = ticket.number if isinstance(ticket, Ticket | Stub) else ticket
+    return whole_number(given, f"{call}: number of the ticket")
 
 
 def issue(learner: Any, with_record: bool) -> Issued:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -15,14 +15,18 @@ from advmdp.archive import JSON, read_archive, write_archive
 from advmdp.argument_checks import file_path
 from advmdp.display.shown import Shown
 from advmdp.errors import AdvMDPError, DamagedFile, InvalidInput, StorageFailure
+from advmdp.layout import Table
 from advmdp.learners.base import Learner, checked_learner
 from advmdp.learners.loading import rebuilt
 from advmdp.learners.saveable import Saveable, contents
 from advmdp.number_checks import shown, whole_number
+from advmdp.service.closing import Closing, close
 from advmdp.service.desk import Desk
-from advmdp.service.feedback_io import Ticket, feedback_of, plain_feedback
+from advmdp.service.draws import checked_key
+from advmdp.service.feedback_io import Stub, Ticket
 from advmdp.service.journal import Event
 from advmdp.service.keeper import KIND, SNAPSHOT, Keeper, is_free
+from advmdp.service.receipts import digest_of_key
 
 EVERY = 1_000
 """Closed episodes between two snapshots."""
@@ -134,10 +138,29 @@ class Service(Shown):
         """Losses that were moved into [0, 1]."""
         return self._desk.clipped
 
+    @property
+    def n_open(self) -> int:
+        """How many episodes are open."""
+        return len(self._desk.open)
+
+    @property
+    def most_open(self) -> int | None:
+        """How many may be open at once; None for any number.  Not kept in the folder."""
+        return self._desk.most_open
+
+    @most_open.setter
+    def most_open(self, most: int | None) -> None:
+        self._desk.most_open = None if most is None else whole_number(most, "most_open")
+
+    def policy(self, context: int | None = None) -> Table:
+        """The policy that the next ticket has, in this context for a learner that takes them."""
+        with self._lock:
+            return self._desk.policy(context)
+
     def _facts(self) -> dict[str, Any]:
         return {
             "learner": shown(self.learner),
-            "open": len(self._desk.open),
+            "open": self.n_open,
             "finished": self.finished,
             "abandoned": self.abandoned,
             **({"clipped losses": self.clipped} if self.clipped else {}),
@@ -163,13 +186,31 @@ class Service(Shown):
 
     # ------------------------------------------------------------------ episodes
 
-    def begin(self, context: int | None = None) -> Ticket:
-        """A new episode; in this context, for a learner that takes contexts."""
+    def begin(self, context: int | None = None, key: str | None = None) -> Ticket:
+        """A new episode; in this context, for a learner that takes contexts.
+
+        Who may have to ask again, because an answer can get lost, chooses a ``key`` for every
+        episode: as long as that episode is open, the same key gets the same ticket.
+        """
         with self._lock:
             self._catch_up()
-            episode = self._desk.hand_out(context)
-            self._note({"begin": episode.number, "context": context})
+            digest = None if key is None else digest_of_key(key)
+            known = None if digest is None else self._desk.handed_out_as(digest, context)
+            if known is not None:
+                return known.ticket
+            episode = self._desk.hand_out(context, digest)
+            named = {} if key is None else {"key": key}
+            self._note({"begin": episode.number, "context": episode.context, **named})
             return episode.ticket
+
+    def act(self, ticket: Ticket | int, layer: int, state: int | str) -> int:
+        """An action for an open episode, drawn from its policy in this state of this layer.
+
+        Asked again, the answer is the same.  Who draws the actions himself, independently from
+        ``ticket.policy``, has no need of it.
+        """
+        with self._lock:
+            return self._desk.action(self._desk.find(ticket, "act"), layer, state)
 
     def finish(self, ticket: Ticket | int, feedback: Any) -> None:
         """Learn from an open episode, given by its ticket or number.
@@ -180,48 +221,85 @@ class Service(Shown):
         with self._lock:
             self._catch_up()
             episode = self._desk.open.find(ticket, "finish")
-            given = feedback_of(feedback, self.learner)
-            event = self._desk.learn(episode, given)
+            event = self._desk.learn(episode, self._desk.feedback(feedback))
             written = self._note_closed(event)
         self._wait_for(written)
+
+    def finish_many(self, closings: Iterable[tuple[Ticket | Stub | int, Any]]) -> list[Closing]:
+        """Finish episodes, given as (ticket, feedback), with one wait for the disk for all of them.
+
+        Each is judged alone, and gets its answer in the list: what is refused changes nothing, and
+        does not hold up the others.  A call that only repeats an earlier one, with the same
+        feedback, is answered by ``"already"``; so a caller who does not know whether it arrived
+        may ask again, for as long as the episode is among the last 10,000 that were closed.
+        Feedback None gives an episode up.  When the answers come, all is on the disk.
+        """
+        answers, wait = self.finish_unwritten(closings)
+        wait()
+        return answers
+
+    def finish_unwritten(
+        self, closings: Iterable[tuple[Ticket | Stub | int, Any]]
+    ) -> tuple[list[Closing], Callable[[], None]]:
+        """``finish_many`` in two halves: the answers, which hold when the returned call has come
+        back from the disk.  Until then they must not be passed on.
+        """
+        answers: list[Closing] = []
+        events: list[Event] = []
+        with self._lock:
+            self._catch_up()
+            try:
+                for ticket, feedback in closings:
+                    answer, event = close(self._desk, ticket, feedback)
+                    answers.append(answer)
+                    if event is not None:
+                        events.append(event)
+            finally:  # what was learnt is written, whatever the others raise
+                if events:
+                    self._note_closed(*events)
+            # Also for those that were here before: their first caller may still wait for the disk.
+            written = None if self._keeper is None else self._keeper.written
+        return answers, lambda: self._wait_for(written)
 
     def abandon(self, ticket: Ticket | int) -> None:
         """Give an open episode up: nothing is learnt from it, and its number is not used again."""
         with self._lock:
             self._catch_up()
             episode = self._desk.open.find(ticket, "abandon")
-            self._desk.give_up(episode)
-            written = self._note_closed({"abandon": episode.number})
+            written = self._note_closed(self._desk.give_up(episode))
         self._wait_for(written)
 
     # ------------------------------------------------------------------ the folder
 
-    def _note(self, event: Event) -> int:
+    def _note(self, *events: Event) -> int:
         if self._keeper is None:
             return 0
         try:
-            return self._keeper.append(event)
+            return self._keeper.append(*events)
         except StorageFailure as problem:
             self._is_ahead = True
             raise StorageFailure(
                 f"{problem}; the episode counts, and is written with the next one"
             ) from problem
 
-    def _note_closed(self, event: Event) -> int | None:
-        """Write the event; None when a snapshot has it, which is on the disk already."""
+    def _note_closed(self, *events: Event) -> int | None:
+        """Write the events; None when a snapshot has them, which is on the disk already."""
         if self._keeper is None:
             return None
-        if "feedback" in event:
-            event = {**event, "feedback": plain_feedback(event["feedback"])}
-        written = self._note(event)
-        if self._desk.closed % self.every == 0:
+        written = self._note(*events)
+        if self._desk.closed % self.every < len(events):
             self._keeper.snapshot(*self._contents())
             return None
         return written
 
     def _wait_for(self, written: int | None) -> None:
         if self._keeper is not None and written is not None:
-            self._keeper.sync(written)
+            try:
+                self._keeper.sync(written)
+            except StorageFailure:
+                # A second fsync of the same file may succeed without what the first one lost.
+                self._is_ahead = True
+                raise
 
     def _catch_up(self) -> None:
         """After a disk has refused an event: a snapshot with everything, or no further step."""
@@ -258,10 +336,11 @@ class Service(Shown):
             "abandoned": self.abandoned,
             "every": self.every,
             "open": listed,
+            "draw_key": self._desk.draw_key.hex(),
         }
         if self._desk.losses_outside == "clip":
             header["clipped"] = self.clipped
-        return header, {**arrays, **issued}
+        return header, {**arrays, **issued, **self._desk.receipts.contents()}
 
     @classmethod
     def load(cls, path: str | Path, *own: type[Saveable]) -> Self:
@@ -287,6 +366,8 @@ class Service(Shown):
             keeper.close()
             raise
         service._keeper = keeper
+        if "draw_key" not in header:  # made now: what was drawn with it must be drawn again
+            service.save()
         return service
 
     @classmethod
@@ -309,6 +390,9 @@ class Service(Shown):
                     desk.hand_out(None)
             else:
                 desk.open.restore(desk.learner, listed, arrays)
+            desk.receipts.restore(arrays)
+            if "draw_key" in header:  # not in files of earlier versions
+                desk.draw_key = checked_key(header["draw_key"])
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedFile(
                 f"{place}: its contents do not make a service ({error}); "
