@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from advmdp.archive import JSON, read_archive, write_archive
 from advmdp.argument_checks import file_path
 from advmdp.display.shown import Shown
-from advmdp.errors import AdvMDPError, DamagedFile, InvalidInput, StorageFailure
+from advmdp.errors import InvalidInput
 from advmdp.layout import Table
 from advmdp.learners.base import Learner, checked_learner
-from advmdp.learners.loading import rebuilt
 from advmdp.learners.saveable import Saveable, contents
 from advmdp.number_checks import shown, whole_number
 from advmdp.service.closing import Closing, close
 from advmdp.service.desk import Desk
-from advmdp.service.draws import checked_key
 from advmdp.service.feedback_io import Stub, Ticket
 from advmdp.service.journal import Event
-from advmdp.service.keeper import KIND, SNAPSHOT, Keeper, is_free
+from advmdp.service.keeper import Keeper, is_free
+from advmdp.service.kept import KeptInFolder
 from advmdp.service.receipts import digest_of_key
 
 EVERY = 1_000
 """Closed episodes between two snapshots."""
 
 
-class Service(Shown):
+class Service(KeptInFolder, Shown):
     """Hands out episodes, any number at once, and learns from each when its feedback comes.
 
     The estimates of bandit learners divide an observed loss by (a bound on) the probability that
@@ -80,8 +76,6 @@ class Service(Shown):
     (2, 1)
     """
 
-    _keeper: Keeper | None
-
     def __init__(
         self,
         learner: Learner,
@@ -104,14 +98,6 @@ class Service(Shown):
             )
         self._keeper = Keeper(folder)
         self._keeper.snapshot(*self._contents())
-
-    def _prepare(self, learner: Any, every: Any, losses_outside: Any) -> None:
-        self._desk = Desk(learner, losses_outside)
-        self.every = whole_number(every, "every")
-        self._keeper = None
-        self._is_ahead = False
-        """Whether the learner knows more than the folder, because a disk refused an event."""
-        self._lock = threading.RLock()
 
     @property
     def learner(self) -> Any:
@@ -268,148 +254,6 @@ class Service(Shown):
             episode = self._desk.open.find(ticket, "abandon")
             written = self._note_closed(self._desk.give_up(episode))
         self._wait_for(written)
-
-    # ------------------------------------------------------------------ the folder
-
-    def _note(self, *events: Event) -> int:
-        if self._keeper is None:
-            return 0
-        try:
-            return self._keeper.append(*events)
-        except StorageFailure as problem:
-            self._is_ahead = True
-            raise StorageFailure(
-                f"{problem}; the episode counts, and is written with the next one"
-            ) from problem
-
-    def _note_closed(self, *events: Event) -> int | None:
-        """Write the events; None when a snapshot has them, which is on the disk already."""
-        if self._keeper is None:
-            return None
-        written = self._note(*events)
-        if self._desk.closed % self.every < len(events):
-            self._keeper.snapshot(*self._contents())
-            return None
-        return written
-
-    def _wait_for(self, written: int | None) -> None:
-        if self._keeper is not None and written is not None:
-            try:
-                self._keeper.sync(written)
-            except StorageFailure:
-                # A second fsync of the same file may succeed without what the first one lost.
-                self._is_ahead = True
-                raise
-
-    def _catch_up(self) -> None:
-        """After a disk has refused an event: a snapshot with everything, or no further step."""
-        if self._is_ahead and self._keeper is not None:
-            self._keeper.snapshot(*self._contents())
-            self._is_ahead = False
-
-    def save(self, path: str | Path | None = None) -> None:
-        """Take a snapshot now; with a path, into one file that ``Service.load`` reads."""
-        with self._lock:
-            if path is not None:
-                write_archive(path, KIND, *self._contents())
-            elif self._keeper is None:
-                raise InvalidInput("save: give a path, or keep the service in a folder")
-            else:
-                self._keeper.snapshot(*self._contents())
-                self._is_ahead = False
-
-    def close(self) -> None:
-        """Let another process serve the folder; the service is not used any more."""
-        with self._lock:
-            if self._keeper is not None:
-                self._keeper.close()
-
-    def _contents(self) -> tuple[dict[str, JSON], dict[str, NDArray[Any]]]:
-        if not isinstance(self.learner, Saveable):
-            raise InvalidInput("save: the learner cannot be kept in a file")
-        described, arrays = contents(self.learner)
-        arrays |= self._desk.history.contents()
-        listed, issued = self._desk.open.contents()
-        header: dict[str, JSON] = {
-            "learner": described,
-            "finished": self.finished,
-            "abandoned": self.abandoned,
-            "every": self.every,
-            "open": listed,
-            "draw_key": self._desk.draw_key.hex(),
-        }
-        if self._desk.losses_outside == "clip":
-            header["clipped"] = self.clipped
-        return header, {**arrays, **issued, **self._desk.receipts.contents()}
-
-    @classmethod
-    def load(cls, path: str | Path, *own: type[Saveable]) -> Self:
-        """The service of a folder, which goes on with the same bits; ``own`` as ``advmdp.load``.
-
-        A single file, as ``save(path)`` writes it, gives a service that is kept nowhere.
-        """
-        place = Path(file_path(path))
-        if place.is_dir():
-            if not (place / SNAPSHOT).exists():
-                raise InvalidInput(f"path: {place} holds no service; give its folder")
-            return cls._from_keeper(Keeper(place), own)
-        header, arrays = read_archive(place, KIND)
-        return cls._rebuilt(header, arrays, place, own)
-
-    @classmethod
-    def _from_keeper(cls, keeper: Keeper, own: tuple[type[Saveable], ...]) -> Self:
-        try:
-            header, arrays, events = keeper.read()
-            service = cls._rebuilt(header, arrays, keeper.folder, own)
-            service._replay(events, keeper.folder)
-        except BaseException:
-            keeper.close()
-            raise
-        service._keeper = keeper
-        if "draw_key" not in header:  # made now: what was drawn with it must be drawn again
-            service.save()
-        return service
-
-    @classmethod
-    def _rebuilt(
-        cls, header: dict[str, Any], arrays: dict[str, Any], place: Path, own: Any
-    ) -> Self:
-        service = cls.__new__(cls)
-        try:
-            learner = rebuilt(header["learner"], arrays, str(place), *own)
-            outside = "clip" if "clipped" in header else "refuse"
-            service._prepare(learner, header["every"], outside)
-            desk, listed = service._desk, header["open"]
-            desk.history.restore(arrays)
-            desk.clipped = whole_number(header.get("clipped", 0), "clipped", least=0)
-            desk.finished, desk.abandoned = (
-                whole_number(header[name], name, least=0) for name in ("finished", "abandoned")
-            )
-            if isinstance(listed, bool):  # one at most, in files of earlier versions
-                if listed:
-                    desk.hand_out(None)
-            else:
-                desk.open.restore(desk.learner, listed, arrays)
-            desk.receipts.restore(arrays)
-            if "draw_key" in header:  # not in files of earlier versions
-                desk.draw_key = checked_key(header["draw_key"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DamagedFile(
-                f"{place}: its contents do not make a service ({error}); "
-                "read it with the advmdp that wrote it"
-            ) from None
-        return service
-
-    def _replay(self, events: list[Event], place: Path) -> None:
-        """Everything since the snapshot again."""
-        for event in events:
-            try:
-                self._desk.repeat(event)
-            except (AdvMDPError, KeyError, TypeError, ValueError) as error:
-                raise DamagedFile(
-                    f"{place}: its journal does not follow from its snapshot ({error}); "
-                    "restore both from a copy"
-                ) from None
 
 
 def open_service(path: str | Path, learner: Learner, every: int = EVERY) -> Service:
