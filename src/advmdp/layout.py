@@ -138,6 +138,7 @@ class Layout(Shown):
         # of the arrays of triple tables, and where each lies in a flat vector
         self._shapes = [(n, self.n_actions, m) for n, m in pairwise(self.layer_sizes)]
         self._row_slices = [self.layer_rows(k) for k in range(self.n_layers)]
+        self._pair_shapes = [shape[:2] for shape in self._shapes]
         self._slices = [self.layer_entries(k) for k in range(self.n_layers)]
         self.known = checked_known_rows(self, known_rows)
         """Which rows are known and their transition over entries; None where no row is."""
@@ -279,6 +280,10 @@ class Layout(Shown):
         """
         return self._flatten(table, name, pairs=False, fill=fill)
 
+    def gather_pairs(self, table: Any, name: str = "table") -> Floats:
+        """``flat_pairs`` without the look at the values themselves."""
+        return self._gather(table, name, pairs=True, fill=False)
+
     def gather_triples(self, table: Any, name: str = "table") -> Floats:
         """``flat_triples`` without the look at the values themselves."""
         return self._gather(table, name, pairs=False, fill=False)
@@ -315,6 +320,8 @@ class Layout(Shown):
         return flat
 
     def _gather(self, table: Any, name: str, *, pairs: bool, fill: bool) -> Floats:
+        if pairs and not fill and self._is_pair_table(table):
+            return np.concatenate(table, axis=None)
         size = self.n_rows if pairs else self.n_entries
         if isinstance(table, np.ndarray) and table.ndim == 1 and table.dtype != object:
             if table.shape != (size,):
@@ -327,6 +334,17 @@ class Layout(Shown):
             )
         parts = [self._layer_part(table[k], k, name, pairs, fill) for k in range(self.n_layers)]
         return np.concatenate(parts, axis=None)
+
+    def _is_pair_table(self, table: Any) -> bool:
+        """Whether nothing is left to convert, as in what ``pairs`` returns."""
+        return (
+            type(table) is list
+            and len(table) == self.n_layers
+            and all(
+                type(part) is np.ndarray and part.dtype == np.float64 and part.shape == shape
+                for part, shape in zip(table, self._pair_shapes, strict=True)
+            )
+        )
 
     def _counts_of(self, k: int) -> list[NDArray[np.int64]]:
         """The numbers of actions of the declared states of a layer, and of those that are kept."""
@@ -345,7 +363,7 @@ class Layout(Shown):
         array = float_array(given, f"{name}: layer {k}")
         if fill:
             array = with_last_action(array, self.n_actions, *self._counts_of(k))
-        shape: tuple[int, ...] = self._shapes[k][:2] if pairs else self._shapes[k]
+        shape: tuple[int, ...] = self._pair_shapes[k] if pairs else self._shapes[k]
         if self.is_dense and array.shape == shape:
             return array
         declared: tuple[int, ...] = (self.declared_sizes[k], self.n_actions)

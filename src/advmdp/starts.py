@@ -20,7 +20,7 @@ from advmdp.learners.base import Learner, check_range, checked_learner, is_made_
 from advmdp.learners.per_start import PerStart
 from advmdp.learners.tuning import checked_horizon
 from advmdp.number_checks import shown, whole_array
-from advmdp.playing.loops import play_episode
+from advmdp.playing.loops import episode_player
 from advmdp.seeds import seed_words
 from advmdp.start_view import StartView, start_views
 from advmdp.world.loss_streams import checked_process
@@ -180,14 +180,14 @@ class _StartPlayer:
         seen = LayeredMDP(view.layout, np.array(mdp.flat)[view.entries])
         self.view, self.learner, self.episodes = view, learner, 0
         self.recorder = Recorder(seen, learner)
-        self._world = World(np.array(seen.flat), *seed_words(seed))
-        self._graph = view.layout.graph()
+        world = World(np.array(seen.flat), *seed_words(seed))
+        self._play_episode = episode_player(world, view.layout.graph(), learner, self.recorder)
 
     def play(self, episode: int, table: Floats) -> tuple[NDArray[np.int64], Floats]:
         """Play an episode; return its rows and losses in the whole layout, opening included."""
         ledger = self.recorder.ledger
         ledger.losses[:] = table[self.view.rows]
-        play_episode(self._world, self._graph, self.learner, self.recorder, episode)
+        self._play_episode(episode)
         self.episodes += 1
         path = np.concatenate([[0], self.view.rows[ledger.path]])
         return path, np.concatenate([[0.0], ledger.path_losses])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from advmdp.evaluation.run import Recorder
 from advmdp.kernels.accounting.episode import note_certificate, open_episode
 from advmdp.kernels.accounting.ledger import ITERATE, World
 from advmdp.kernels.model.graph import Graph
+from advmdp.kernels.runtime.targets import machine_code
 from advmdp.learners.base import EstimatesLosses, offers, sees_all_losses, sees_the_sum
 from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
 from advmdp.one_thread import one_thread_of
@@ -71,6 +73,7 @@ def play_protocol(
     graph = recorder.mdp.layout.graph()
     ledger = recorder.ledger
     checker = InvariantChecker(auditable(learner)) if check else None
+    play_episode = episode_player(world, graph, learner, recorder)
     done = recorder.episodes
     for point in points[recorder.n_points :]:
         while done < point:
@@ -78,7 +81,7 @@ def play_protocol(
             if checker:
                 checker.before()
             ledger.losses[:] = stream.table(done)
-            play_episode(world, graph, learner, recorder, done)
+            play_episode(done)
             if checker:
                 checker.after(ledger.path, ledger.path_losses)
             stream.observe(ledger.path, ledger.path_losses)
@@ -88,22 +91,31 @@ def play_protocol(
             watch(done, last=done == points[-1])
 
 
-def play_episode(
-    world: World, graph: Graph, learner: Any, recorder: Recorder, episode: int
-) -> None:
-    """One episode through ``policy()`` and ``update()``; the ledger holds its losses."""
+def episode_player(
+    world: World, graph: Graph, learner: Any, recorder: Recorder
+) -> Callable[[int], None]:
+    """Plays an episode through ``policy()`` and ``update()``; the ledger holds its losses.
+
+    What the learner offers is asked once: the answers take longer than an update.
+    """
     layout, ledger = recorder.mdp.layout, recorder.ledger
-    open_episode(graph, world, checked_policy(layout, learner.policy()), episode, ledger)
-    estimates = offers(learner, EstimatesLosses)
-    iterate = learner.iterate_loss(ledger.losses) if estimates else 0.0
-    ledger.sums[ITERATE] += iterate
-    states, actions = ledger.states - layout.layer_start[:-1], ledger.path % layout.n_actions
-    if sees_all_losses(learner):
-        learner.update(FullInformation(states, actions, ledger.losses.copy()))
-    elif sees_the_sum(learner):
-        total = np.cumsum(ledger.path_losses)[-1]  # in the order of the kernels
-        learner.update(Aggregate(states, actions, float(total)))
-    else:
-        learner.update(Trajectory(states, actions, ledger.path_losses.copy()))
-    if estimates:
-        learner.account_for_last(ledger, iterate)
+    estimates, begin = offers(learner, EstimatesLosses), layout.layer_start[:-1]
+    sees_all, sees_sum = sees_all_losses(learner), sees_the_sum(learner)
+    opened = machine_code(open_episode, graph, world, np.zeros(layout.n_rows), 0, ledger)
+
+    def play_episode(episode: int) -> None:
+        opened(graph, world, checked_policy(layout, learner.policy()), episode, ledger)
+        iterate = learner.iterate_loss(ledger.losses) if estimates else 0.0
+        ledger.sums[ITERATE] += iterate
+        states, actions = ledger.states - begin, ledger.path % layout.n_actions
+        if sees_all:
+            learner.update(FullInformation(states, actions, ledger.losses.copy()))
+        elif sees_sum:
+            total = np.cumsum(ledger.path_losses)[-1]  # in the order of the kernels
+            learner.update(Aggregate(states, actions, float(total)))
+        else:
+            learner.update(Trajectory(states, actions, ledger.path_losses.copy()))
+        if estimates:
+            learner.account_for_last(ledger, iterate)
+
+    return play_episode

@@ -16,10 +16,12 @@ from advmdp.steps.workspace import new_reach
 
 def checked_policy(layout: Layout, policy: Any) -> Floats:
     """A pair table of action probabilities as a flat vector."""
-    flat = layout.flat_pairs(policy, "policy")
+    flat = layout.gather_pairs(policy, "policy")
     shares = flat.reshape(-1, layout.n_actions)
-    total = shares.sum(axis=1)
-    if flat.min() < 0.0 or total.min() < 1.0 - 1e-9 or total.max() > 1.0 + 1e-9:
+    total = np.add.reduce(shares, axis=1)
+    low, high = np.minimum.reduce(total), np.maximum.reduce(total)
+    if not (np.minimum.reduce(flat) >= 0.0 and low >= 1.0 - 1e-9 and high <= 1.0 + 1e-9):
+        layout.flat_pairs(flat, "policy")  # says where a value is not finite
         wrong = (abs(total - 1.0) > 1e-9) | (shares.min(axis=1) < 0.0)
         row = int(np.argmax(wrong)) * layout.n_actions
         place = layout.name_of_row(row).rsplit(",", 1)[0]
