@@ -11,7 +11,9 @@ import pytest
 import advmdp as am
 from advmdp.experiments.build import build
 from advmdp.experiments.spec import RunSpec
+from advmdp.kernels.kl.step import KLStep
 from advmdp.kernels.learners import interface
+from advmdp.kernels.steps.interface import replace_hint
 from tests.reference.brute_force import all_trajectories
 from tests.reference.contract import DENSE, WORLDS, assert_same_state, flat, follow, losses_of, made
 from tests.reference.plain_ftrl import PlainFTRL
@@ -305,6 +307,25 @@ def test_a_function_is_called_with_the_history_and_goes_on_from_a_state() -> Non
         whole.save("nowhere.am")
 
 
+def test_a_function_is_called_between_the_episodes_of_learners_inside_others() -> None:
+    asked: list[int] = []
+
+    def ask(history: Any) -> Any:
+        asked.append(len(history))
+        return np.zeros(3)
+
+    losses = am.losses.Stochastic([np.array([[0.2, 0.5, 0.8]])])
+    rounds = am.Doubling(am.UOBREPS, BANDIT.layout, first=4, hint=ask)
+    assert not am.play(BANDIT, losses, rounds, 10).compiled
+    assert asked == [*range(5), *range(7)]  # a history for every round
+    by_context = am.PerContext(am.UOBREPS, BANDIT.layout, 2, n_episodes=9, hint=ask)
+    del asked[:]
+    assert not am.play(BANDIT, losses, by_context, 4, contexts=[0, 1, 1, 1]).compiled
+    assert asked == [1, 1, 2, 3]
+    with pytest.raises(am.InvalidInput, match="hints of a function need compiled=False"):
+        am.UOBREPS(BANDIT.layout, 9, hint=ask).compiled_loop()
+
+
 def test_what_a_function_returns_is_checked_before_anything_changes() -> None:
     def ask(history: Any) -> Any:
         return np.full(3, 0.6 * len(history))
@@ -394,6 +415,12 @@ def test_specs_name_hints_and_write_tables_as_lists() -> None:
 def test_bad_hints_are_named(given: dict[str, Any], message: str) -> None:
     with pytest.raises(am.InvalidInput, match=message):
         am.UCOREPS(DENSE.layout, 100, **given)
+
+
+def test_a_step_without_hints_refuses_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(replace_hint.table, KLStep)
+    with pytest.raises(am.InvalidInput, match="hint: this learner's step takes none"):
+        am.UOBREPS(DENSE.layout, 100, hint="last")
 
 
 def test_hints_exclude_what_takes_their_place() -> None:
