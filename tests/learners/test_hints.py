@@ -35,6 +35,11 @@ def tables(n_episodes: int, n_rows: int, seed: int = 0) -> np.ndarray[Any, Any]:
     )
 
 
+def growing(history: Any) -> Any:
+    """A hint that is another one after every episode."""
+    return np.full(ROWS, len(history) / 100)
+
+
 def told(learner: Any, losses: Any) -> am.FullInformation:
     """All losses, of an episode that went anywhere."""
     path = [0] * learner.layout.n_layers
@@ -338,7 +343,9 @@ def test_what_a_function_returns_is_checked_before_anything_changes() -> None:
     assert all(np.array_equal(array, before[name]) for name, array in learner.state().items())
 
 
-@pytest.mark.parametrize(("name", "hint"), [("o-reps", 3), ("uob-reps", TABLE), ("uob-ftrl", 2)])
+@pytest.mark.parametrize(
+    ("name", "hint"), [("o-reps", 3), ("uob-reps", TABLE), ("uob-ftrl", 2), ("uob-reps", growing)]
+)
 def test_an_episode_that_is_taken_back_leaves_no_trace(
     name: str, hint: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,7 +363,14 @@ def test_an_episode_that_is_taken_back_leaves_no_trace(
         with pytest.raises(am.UncertifiedStep):
             follow(learner, DENSE, 12, 13)
     now = learner.state()
-    for part in ("hint.", "baseline.", "step.measure.policy", "step.objective", "visits.pairs"):
+    for part in (
+        "hint.",
+        "baseline.",
+        "step.measure.policy",
+        "step.objective",
+        "visits.pairs",
+        "history.",
+    ):
         for array in (array for array in before if array.startswith(part)):
             assert np.array_equal(now[array], before[array]), array
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.errors import InvalidInput
+from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.kernels.learners.mirror.baseline import UNDAMPED, Baseline
 from advmdp.kernels.learners.mirror.hint import ALL_PAIRS, GIVEN, NO_HINT, OWN_PATH, Hint
 from advmdp.kernels.model.recent import Recent
@@ -45,8 +46,19 @@ class AskedHint:
         seen = (*self._seen, *([] if latest is None else [self._shown(latest)]))
         return checked_table(self._layout, self._ask(seen))
 
-    def keep(self, latest: FlatEpisode) -> None:
-        """The episode is final."""
+    @contextmanager
+    def learning_from(self, latest: FlatEpisode, coming: Floats) -> Iterator[None]:
+        """Write the next hint to ``coming`` for an update with ``latest``, and keep the episode.
+
+        Nothing has changed if the function fails, or the update.
+        """
+        before = coming.copy()
+        coming[:] = self.table(latest)
+        try:
+            yield
+        except AdvMDPError:
+            coming[:] = before
+            raise
         self._seen.append(self._shown(latest))
 
     def state(self) -> Arrays:

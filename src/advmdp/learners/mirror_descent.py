@@ -117,14 +117,19 @@ class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, A
                 f"update: all {self.n_episodes} episodes are played; "
                 "make a learner with a larger n_episodes"
             )
-        if self._asked is not None:
-            self._state.hint.coming[:] = self._asked.table(episode)
+        if self._asked is None:
+            self._take(record, episode, losses)
+        else:
+            with self._asked.learning_from(episode, self._state.hint.coming):
+                self._take(record, episode, losses)
+
+    def _take(
+        self, record: EpisodeRecord | None, episode: FlatEpisode, losses: tuple[Floats, Floats]
+    ) -> None:
         if record is None:
             self._learn(self._spread(episode), losses)
         else:
             self._learn_from_record(record, episode, losses)
-        if self._asked is not None:
-            self._asked.keep(episode)
 
     def issue(self) -> EpisodeRecord:
         """What is fixed when a policy is handed out: the policy, the set, the number.
