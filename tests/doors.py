@@ -76,6 +76,7 @@ _KIND_OF_PARAMETER = {
     "hint_window": ("whole", 5),
     "baseline": ("maybe name", "damped"),
     "baseline_memory": ("whole", 5),
+    "hint": ("maybe object", None),
     "late": ("name", "own-time"),
     "total_delay": ("whole", 7),
     "n_contexts": ("whole", 2),

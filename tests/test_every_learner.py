@@ -17,6 +17,7 @@ import pytest
 import advmdp as am
 from advmdp.learners.base import CAPABILITIES, offers, takes_any_losses
 from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.mirror_descent import MirrorDescent
 from tests.reference.contract import (
     COMPILED,
     DENSE,
@@ -33,6 +34,7 @@ from tests.reference.contract import (
 from tests.reference.plain_hedge import sample_path
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
+HINTED = [n for n, entry in LEARNERS.items() if "hint" in inspect.signature(entry.make).parameters]
 
 
 # ---------------------------------------------------------------------- what it is
@@ -121,6 +123,37 @@ def test_compiled_and_protocol_loop_agree_to_the_last_bit(name: str, world: str)
         for field in ("episodes", "regret", "expected_loss", "realised_loss", "best_loss"):
             assert np.array_equal(getattr(fast, field), getattr(slow, field)), field
         assert_same_state(*learners)
+
+
+@pytest.mark.parametrize("name", HINTED)
+def test_hints_in_both_loops_and_from_a_state(name: str) -> None:
+    table = flat(losses_of(DENSE, 3))
+    losses = am.losses.Switching([losses_of(DENSE, t) for t in (0, 5)], period=7, noisy=True)
+    for hint in ("last", table):
+        learners = [made(name, DENSE, hint=hint) for _ in range(3)]
+        fast, slow = (
+            am.play(DENSE, losses, learner, N_EPISODES, seed=5, compiled=compiled)
+            for learner, compiled in zip(learners, (True, False), strict=False)
+        )
+        assert np.array_equal(fast.regret, slow.regret)
+        assert_same_state(*learners[:2])
+        plain = am.play(DENSE, losses, made(name, DENSE), N_EPISODES, seed=5)
+        assert not np.array_equal(plain.expected_loss, fast.expected_loss)
+        first, whole, second = (made(name, DENSE, hint=hint) for _ in range(3))
+        follow(first, DENSE, 0, 15)
+        second.restore(first.state())
+        assert np.array_equal(follow(second, DENSE, 15, 25)[-1], follow(whole, DENSE, 0, 25)[-1])
+
+
+def test_the_whole_family_takes_hints() -> None:
+    family = {
+        name for name, entry in LEARNERS.items() if isinstance(made(name, DENSE), MirrorDescent)
+    }
+    without = {
+        *("uob-reps-baseline", "delayed-uob-reps", "delayed-uob-ftrl"),
+        *("tsallis-ftrl-aggregate", "uob-ftrl-aggregate"),
+    }
+    assert set(HINTED) == family - without
 
 
 @pytest.mark.parametrize("name", [name for name in LEARNERS if LEARNERS[name].has_horizon])

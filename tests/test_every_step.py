@@ -78,6 +78,12 @@ def test_losses_that_are_removed_leave_no_trace(kind: type) -> None:
     assert snapshot(learner) != before
     interface.remove_losses(graph, step)
     assert snapshot(learner) == before
+    hints = np.random.default_rng(1).random((2, learner.layout.n_rows))
+    interface.add_losses(graph, step, np.zeros(learner.layout.n_rows), 0.7)
+    interface.replace_hint(graph, step, *hints, 0.7)
+    assert (snapshot(learner) != before) == (kind in interface.replace_hint.table)
+    interface.remove_losses(graph, step)
+    assert snapshot(learner) == before
 
 
 @every_step

@@ -23,7 +23,6 @@ from advmdp.evaluation.run import Recorder, Run, checked_checkpoints, with_curre
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Layout
 from advmdp.learners.base import (
-    Compiled,
     Learner,
     TakesLateFeedback,
     check_feedback,
@@ -31,6 +30,7 @@ from advmdp.learners.base import (
     check_range,
     checked_learner,
     offers,
+    plays_compiled,
 )
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.number_checks import shown
@@ -156,7 +156,7 @@ def play(
     stream.check_length(n_episodes)
     check_range(learner, stream, "play")
     process = _checked_late(delays, in_flight, learner, check, schedule)
-    can_compile = offers(learner, Compiled) and stream.program is not None and not check
+    can_compile = plays_compiled(learner) and stream.program is not None and not check
     if compiled and not can_compile:
         raise InvalidInput(
             "play: no compiled loop for this learner or loss process, or check=True; "

@@ -106,7 +106,7 @@ def main(case: str, also: set[str]) -> None:
         "box": ({"layer_sizes": (1, 3, 3, 1)}, "uob-reps", sharp, 25),
         "ball": ({"layer_sizes": (1, 3, 3, 1)}, "uob-reps-l1", sharp, 25),
         "sparse": ({"layer_sizes": (1, 4, 5, 4, 1), "n_successors": 3}, "uob-reps", sharp, 25),
-        "full": ({"layer_sizes": (1, 3, 3, 1)}, "uc-o-reps", {"log_scale": 0.01}, 15),
+        "full": ({"layer_sizes": (1, 3, 3, 1)}, "uc-o-reps", {"log_scale": 0.01, "hint": 3}, 15),
     }
     shape, name, parameters, n_episodes = worlds[case]
     mdp = am.families.random_mdp(n_actions=2, seed=3, **shape)  # type: ignore[arg-type]

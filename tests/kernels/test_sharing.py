@@ -47,11 +47,11 @@ assert n_exchanged > 10 or not together
 BITING = dict(log_scale=0.002, eta_scale=8.0)
 CASES = {
     "box": (dict(layer_sizes=(1, 3, 3, 1)), "uob-reps", BITING, 120),
-    "ball": (dict(layer_sizes=(1, 3, 3, 1)), "uob-reps-l1", BITING, 60),
+    "ball": (dict(layer_sizes=(1, 3, 3, 1)), "uob-reps-l1", BITING | dict(hint="last"), 60),
     "sparse": (dict(layer_sizes=(1, 4, 5, 4, 1), n_successors=3), "uob-reps", BITING, 50),
     "wide": (dict(layer_sizes=(1, 14, 3, 1)), "uob-reps", BITING, 12),
     "safe": (dict(layer_sizes=(1, 3, 3, 1)), "uob-reps", dict(log_scale=0.002, eta_scale=3e4), 30),
-    "full": (dict(layer_sizes=(1, 3, 3, 1)), "uc-o-reps", dict(log_scale=0.01), 40),
+    "full": (dict(layer_sizes=(1, 3, 3, 1)), "uc-o-reps", dict(log_scale=0.01, hint=3), 40),
     "known": (dict(layer_sizes=(1, 3, 3, 1)), "o-reps", {}, 40),
 }
 world, name, parameters, n_episodes = CASES[sys.argv[2]]

@@ -62,6 +62,44 @@ def test_mean_and_second_moment_by_enumeration(kind: str) -> None:
         assert (mean[k] - losses[k] <= excess + 1e-12).all()
 
 
+OWN = {  # learners that divide by their own occupancy, which is the true one if P is known
+    "o-reps-bandit": lambda kind: am.OREPSBandit(
+        MDP.layout, MDP.transitions, 10_000, eta=0.2, gamma=GAMMA, baseline=kind
+    ),
+    "bandit-uc-o-reps": lambda kind: am.BanditUCOREPS(
+        MDP.layout, 10_000, alpha=0.3, eta=0.02, log_scale=0.02, baseline=kind
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("kind", ["damped", "undamped"])
+def test_the_mean_where_the_own_occupancy_divides(name: str, kind: str) -> None:
+    # E[l^] = b + (l - b) q / d,  d = q^ + gamma  or  pi max(q^(x), alpha)
+    def some_way_in() -> Any:
+        learner = OWN[name](kind)
+        mean = np.random.default_rng(1).random(MDP.layout.n_rows)
+        am.play(MDP, am.losses.Stochastic(mean), learner, 40, seed=2)
+        return learner
+
+    template = some_way_in()
+    policy, b = template.policy(), template.baseline_table()
+    own = [table.sum(axis=2) for table in template.occupancy()]
+    q = [t.sum(axis=2) for t in am.occupancy_measure(MDP.transitions, policy, MDP.layout)]
+    losses = MDP.layout.pairs(np.random.default_rng(9).random(MDP.layout.n_rows))
+    mean = [np.zeros_like(table) for table in losses]
+    for states, actions, chance in all_trajectories(MDP.transitions, policy):
+        for k, found in enumerate(estimates(some_way_in(), states, actions, losses)):
+            mean[k] += chance * found
+    for k, table in enumerate(losses):
+        divisor = own[k] + GAMMA
+        if name == "bandit-uc-o-reps":
+            divisor = policy[k] * np.maximum(own[k].sum(axis=1, keepdims=True), 0.3)
+        expected = b[k] + (table - b[k]) * q[k] / divisor
+        np.testing.assert_allclose(mean[k], expected, rtol=0, atol=1e-9)
+        assert (b[k] > 0.0).any()
+
+
 def test_the_damped_baseline_is_the_mean_of_the_last_losses_damped_where_visits_are_rare() -> None:
     learner = made("damped", BANDIT, baseline_memory=3)
     theory = am.UOBREPS(BANDIT.layout, 10_000).gamma

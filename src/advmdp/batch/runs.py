@@ -14,7 +14,7 @@ from advmdp.kernels.accounting.episode import play_episodes
 from advmdp.kernels.accounting.ledger import Ledger, World
 from advmdp.kernels.model.graph import Graph
 from advmdp.kernels.model.losses import LossProgram
-from advmdp.learners.base import Compiled, Learner, check_range, offers
+from advmdp.learners.base import Learner, check_range, plays_compiled
 from advmdp.learners.tuning import refuse_too_many_episodes
 from advmdp.seeds import seed_words
 from advmdp.world.loss_streams import LossProcess, LossStream
@@ -53,7 +53,7 @@ def checked_batch(batch: Sequence[BatchRun], n_episodes: int) -> list[BatchRun]:
     layout, kind = runs[0].mdp.layout, type(runs[0].learner).__name__
     for i, run in enumerate(runs):
         learner: Any = run.learner
-        if not offers(learner, Compiled) or learner.compiled_loop().kernel is not play_episodes:
+        if not plays_compiled(learner) or learner.compiled_loop().kernel is not play_episodes:
             raise InvalidInput(
                 f"batch: run {i} has a learner without a compiled loop ({type(learner).__name__}); "
                 "play it with advmdp.play"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.mirror.mirror_descent import OWN
 from advmdp.layout import Layout
+from advmdp.learners.baselines import MEMORY, chosen_baseline
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_alpha,
@@ -39,6 +41,10 @@ class BanditUCOREPS(MirrorDescent):
         The reachability that the tuning relies on.
     eta
         By default sqrt(alpha L ln(|X| |A|) / (T |X| |A|)) [reconstructed], times ``eta_scale``.
+    baseline, baseline_memory, damping_scale
+        As in ``UOBREPS``; gamma_0 is a multiple of the default learning rate.
+    hint
+        As in ``UOBREPS``.
 
     Guarantee under the assumption: order L |X| sqrt(|A| T) / alpha up to logarithms.  Cost of an
     episode: a few passes over the triples.
@@ -60,8 +66,14 @@ class BanditUCOREPS(MirrorDescent):
         eta: float | None = None,
         log_scale: float = 1.0,
         eta_scale: float = 1.0,
+        baseline: str | None = None,
+        baseline_memory: int = MEMORY,
+        damping_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
-        self._start(layout, n_episodes, delta, alpha, 0.0, eta, log_scale, eta_scale)
+        control = (baseline, baseline_memory, damping_scale)
+        rates = (eta, log_scale, eta_scale)
+        self._start(layout, n_episodes, delta, alpha, rates, control, hint)
 
     def _start(
         self,
@@ -69,12 +81,14 @@ class BanditUCOREPS(MirrorDescent):
         n_episodes: int,
         delta: float,
         alpha: float,
-        floor: float,
-        eta: float | None,
-        log_scale: float,
-        eta_scale: float,
+        rates: tuple[float | None, float, float],
+        control: tuple[str | None, int, float],
+        hint: Any,
+        floor: float = 0.0,
         least: float = 0.0,
     ) -> None:
+        eta, log_scale, eta_scale = rates
+        baseline, memory, damping = control
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)
         self.alpha = alpha = checked_alpha(alpha)
@@ -90,6 +104,10 @@ class BanditUCOREPS(MirrorDescent):
             estimator=OWN,
             confidence=L1Set.everything(layout, floor, least),
             least_visit=self.alpha,
+            baseline=chosen_baseline(
+                layout, baseline, memory, theory * checked_rate(damping, "damping_scale")
+            ),
+            hint=hint,
         )
 
 
@@ -107,7 +125,7 @@ class FlooredBanditUCOREPS(BanditUCOREPS):
         The floor; by default 1 / |X|^2, which is feasible where every state can be reached with
         probability 1 / |X| by some policy.
     layout, n_episodes, delta, eta, log_scale, eta_scale
-        As in ``BanditUCOREPS``.
+        As in ``BanditUCOREPS``, and so are ``baseline``, its two parameters, and ``hint``.
 
     Guarantee under the assumption: order L |X| sqrt(|A| T) / alpha up to logarithms.  Whether the
     original enforces the floor or only assumes it is not known to us [reconstructed].  Cost of an
@@ -129,6 +147,10 @@ class FlooredBanditUCOREPS(BanditUCOREPS):
         eta: float | None = None,
         log_scale: float = 1.0,
         eta_scale: float = 1.0,
+        baseline: str | None = None,
+        baseline_memory: int = MEMORY,
+        damping_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout = checked_layout(layout)
         alpha = checked_rate(1.0 / layout.n_states**2 if alpha is None else alpha, "alpha")
@@ -137,7 +159,9 @@ class FlooredBanditUCOREPS(BanditUCOREPS):
                 f"alpha: {alpha!r} must be positive and at most one over the widest layer "
                 f"({1.0 / max(layout.layer_sizes):.4g})"
             )
-        self._start(layout, n_episodes, delta, alpha, 0.0, eta, log_scale, eta_scale, alpha)
+        control = (baseline, baseline_memory, damping_scale)
+        rates = (eta, log_scale, eta_scale)
+        self._start(layout, n_episodes, delta, alpha, rates, control, hint, least=alpha)
 
 
 class ShiftedBanditUCOREPS(BanditUCOREPS):
@@ -156,7 +180,7 @@ class ShiftedBanditUCOREPS(BanditUCOREPS):
         Both the exact form of the shift and this value are our reading [reconstructed]: they give
         the published exponents.
     layout, n_episodes, delta, eta, log_scale, eta_scale
-        As in ``BanditUCOREPS``.
+        As in ``BanditUCOREPS``, and so are ``baseline``, its two parameters, and ``hint``.
 
     Guarantee: order L^{3/2} |X| |A|^{1/4} T^{3/4} up to logarithms.  Cost of an episode: a few
     passes over the triples.
@@ -177,6 +201,10 @@ class ShiftedBanditUCOREPS(BanditUCOREPS):
         eta: float | None = None,
         log_scale: float = 1.0,
         eta_scale: float = 1.0,
+        baseline: str | None = None,
+        baseline_memory: int = MEMORY,
+        damping_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         largest = 1.0 / int(layout.row_sizes().max())
@@ -188,4 +216,6 @@ class ShiftedBanditUCOREPS(BanditUCOREPS):
             raise InvalidInput(
                 f"alpha: {alpha!r} must be positive and below one over the widest layer ({largest})"
             )
-        self._start(layout, n_episodes, delta, alpha, alpha, eta, log_scale, eta_scale)
+        control = (baseline, baseline_memory, damping_scale)
+        rates = (eta, log_scale, eta_scale)
+        self._start(layout, n_episodes, delta, alpha, rates, control, hint, floor=alpha)

@@ -287,6 +287,11 @@ def _how_to_make_one(value: Any) -> str:
     return ""
 
 
+def plays_compiled(learner: Any) -> bool:
+    """Whether whole episodes can be played in compiled code: not if a function has to be called."""
+    return offers(learner, Compiled) and not getattr(learner, "needs_python", False)
+
+
 def sees_all_losses(learner: Any) -> bool:
     """Whether a learner is handed the losses of all pairs."""
     return offers(learner, DeclaresFeedback) and learner.feedback == "full"

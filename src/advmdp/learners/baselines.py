@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from advmdp.errors import InvalidInput
@@ -19,7 +21,7 @@ def no_baseline() -> Baseline:
     """Estimates as the papers have them: zero off the path."""
     nothing = np.zeros(0)
     none = np.zeros(0, dtype=np.int64)
-    return Baseline(NO_BASELINE, 1, 0.0, nothing, none, *(nothing,) * 4, none)
+    return Baseline(NO_BASELINE, 1, 0.0, math.inf, nothing, none, *(nothing,) * 4, none)
 
 
 def chosen_baseline(
@@ -44,6 +46,7 @@ def estimates_of_all_pairs(
         kind=kind,
         memory=memory,
         damping=damping,
+        limit=math.inf,  # that of the learner's step takes its place
         mean=np.zeros(rows),
         seen=np.zeros(rows, dtype=np.int64),
         reach=np.zeros(layout.n_states),

@@ -140,7 +140,14 @@ class Doubling(Saveable):
 
     def __getattr__(self, name: str) -> Any:
         """What the accounting of ``play`` looks at, if the learner has it."""
-        if name in ("kernel_state", "moved", "iterate_loss", "account_for_last", "mean_width"):
+        if name in (
+            "kernel_state",
+            "moved",
+            "iterate_loss",
+            "account_for_last",
+            "mean_width",
+            "needs_python",
+        ):
             return getattr(self._learner, name)
         if name == "issue" and hasattr(self._make, name):
             return self._issue

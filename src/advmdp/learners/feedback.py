@@ -132,15 +132,15 @@ def check_aggregate(layout: Layout, feedback: Aggregate) -> FlatEpisode:
     return FlatEpisode(*_check_path(layout, feedback), losses)
 
 
-def check_losses(layout: Layout, table: Any, *, any_losses: bool) -> Floats:
+def check_losses(layout: Layout, table: Any, *, any_losses: bool, name: str = "losses") -> Floats:
     """The losses of all rows as a new flat vector."""
-    losses = layout.flat_pairs(table, "losses", fill=True)
+    losses = layout.flat_pairs(table, name, fill=True)
     low, high = (-LARGEST_LOSS, LARGEST_LOSS) if any_losses else (0.0, 1.0)
     outside = np.flatnonzero((losses < low) | (losses > high))
     if len(outside):
         row = int(outside[0])
         raise InvalidInput(
-            f"losses: {losses[row]} at {layout.name_of_row(row)} is outside "
+            f"{name}: {losses[row]} at {layout.name_of_row(row)} is outside "
             f"[{low:.3g}, {high:.3g}]; rescale"
         )
     return losses

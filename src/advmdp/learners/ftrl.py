@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from advmdp.kernels.ftrl.model import EMPIRICAL
@@ -31,6 +32,8 @@ class FollowTheRegularisedLeader(MirrorDescent):
     predictions count as part of the learner.
     """
 
+    _steepest = math.inf
+
     def __init__(
         self,
         layout: Layout,
@@ -47,6 +50,7 @@ class FollowTheRegularisedLeader(MirrorDescent):
         model: int = EMPIRICAL,
         first_prediction: float = 0.0,
         baseline: Baseline | None = None,
+        hint: Any = None,
     ) -> None:
         layout = checked_layout(layout)
         self._settings = FTRLSettings(HYBRID, model, rate, barrier, adapt, learn, bonus, log_term)
@@ -60,6 +64,7 @@ class FollowTheRegularisedLeader(MirrorDescent):
             estimator=estimator,
             confidence=confidence,
             baseline=baseline,
+            hint=hint,
         )
         self._restart()
 

@@ -36,6 +36,8 @@ class TsallisFTRL(FollowTheRegularisedLeader):
         faster without the proof.
     eta_scale
         The eta above; 1 in the paper [P].
+    hint
+        What the coming losses may be, as in ``UOBREPS``; q_t minimises it too.
 
     Guarantee [P]: E[R_T] = O(sqrt(L |X| |A| T)) against an adversary, and O(U + sqrt(U C)) when
     losses are stochastic with a unique optimal policy and C of total corruption, with
@@ -60,6 +62,7 @@ class TsallisFTRL(FollowTheRegularisedLeader):
         log_barrier: float | None = None,
         eta_scale: float = 1.0,
         barrier_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         theory = 128.0 * layout.n_layers**3
@@ -73,6 +76,7 @@ class TsallisFTRL(FollowTheRegularisedLeader):
             estimator=OWN,
             rate=1.0 / checked_rate(eta_scale, "eta_scale"),
             barrier=barrier * checked_rate(barrier_scale, "barrier_scale", zero_allowed=True),
+            hint=hint,
         )
 
 
@@ -102,6 +106,8 @@ class LogBarrierFTRL(FollowTheRegularisedLeader):
     adapt_scale
         Multiplies c = 1 / (2 ln T) [R: the form of weights of Jin et al., 2023]; 0 for constant
         weights.
+    hint
+        m_t from elsewhere, as in ``UOBREPS``, in place of the predictions.
 
     Guarantee [A, for the algorithm of the reference, of which the abstract was read]: bounds of
     first order, second order and path length, and best of both worlds.  The form above is a
@@ -125,12 +131,15 @@ class LogBarrierFTRL(FollowTheRegularisedLeader):
         prediction_rate: float = 0.0,
         barrier_scale: float = 1.0,
         adapt_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         barrier = checked_rate(
             2.0 * layout.n_layers if log_barrier is None else log_barrier, "log_barrier"
         )
         learn = unit_number(prediction_rate, "prediction_rate")
+        if hint is not None and learn > 0.0:
+            raise InvalidInput("hint, prediction_rate: give one of them, not both")
         adapt = checked_rate(adapt_scale, "adapt_scale", zero_allowed=True)
         super().__init__(
             layout,
@@ -141,6 +150,7 @@ class LogBarrierFTRL(FollowTheRegularisedLeader):
             adapt=adapt / (2.0 * math.log(max(n_episodes, 3))),
             learn=learn,
             first_prediction=0.5 if learn > 0.0 else 0.0,
+            hint=hint,
         )
 
     def _learn_from_record(

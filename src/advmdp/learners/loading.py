@@ -62,8 +62,7 @@ def rebuilt(
         arguments = {
             key: _value(value, classes, name) for key, value in header["arguments"].items()
         }
-        if "transitions" in arrays:
-            arguments["transitions"] = arrays["transitions"]
+        arguments |= {key: arrays[key] for key in ("transitions", "hint") if key in arrays}
         learner = make(layout=_layout(header["layout"], arrays), **arguments)
         state = [key for key in arrays if key.startswith("state.")]
         saved = {key.removeprefix("state."): arrays[key] for key in state}

@@ -39,14 +39,15 @@ from advmdp.learners.base import (
 from advmdp.learners.baselines import no_baseline
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.feedback import FlatEpisode
+from advmdp.learners.hinted import HintedLearner
+from advmdp.learners.hints import chosen_hint
 from advmdp.learners.initial_measure import is_balanced, uniform_measure
-from advmdp.learners.occupancy_learner import OccupancyLearner
 from advmdp.learners.tuning import checked_horizon, checked_layout
 from advmdp.steps.confidence import ConfidenceSet
-from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
+from advmdp.steps.workspace import STEEPEST, copy_of, new_kl_step, new_reach, no_visits
 
 
-class MirrorDescent(OccupancyLearner, HasHorizon, EstimatesLosses, IssuesRecords, Auditable):
+class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, Auditable):
     """An occupancy measure moved by regularised steps over a set of transitions.
 
     A learner of the family chooses its rates, its estimator and its set (see
@@ -56,6 +57,8 @@ class MirrorDescent(OccupancyLearner, HasHorizon, EstimatesLosses, IssuesRecords
 
     feedback: ClassVar[Literal["bandit", "full", "aggregate"]] = "bandit"
     _state: MirrorState
+    _steepest: ClassVar[float] = STEEPEST
+    """The largest eta |l^| that its step takes."""
     _update_together: Callable[[Any, FlatEpisode, tuple[Floats, Floats]], None] | None = None
     """Set by ``PerStart``, whose learners share their counts: it does the update for all."""
 
@@ -71,10 +74,15 @@ class MirrorDescent(OccupancyLearner, HasHorizon, EstimatesLosses, IssuesRecords
         confidence: ConfidenceSet,
         least_visit: float = 0.0,
         baseline: Baseline | None = None,
+        hint: Any = None,
     ) -> None:
         layout = checked_layout(layout)
         self.n_episodes = n_episodes = checked_horizon(n_episodes)
         self.eta, self.gamma, self.log_term = eta, gamma, log_term
+        if hint is not None and baseline is not None:
+            raise InvalidInput("hint, baseline: give one of them; a hint is a baseline as well")
+        chosen, of_hint, self._asked = chosen_hint(layout, hint, sees_all=estimator == FULL)
+        baseline = of_hint or baseline or no_baseline()
         state = MirrorState(
             settings=Settings(eta, gamma, log_term, least_visit, estimator),
             step=self._new_step(layout, uniform_measure(layout, confidence)),
@@ -83,11 +91,13 @@ class MirrorDescent(OccupancyLearner, HasHorizon, EstimatesLosses, IssuesRecords
             visits=no_visits(layout, n_episodes),
             reach=new_reach(layout),
             visited=VisitedPairs(*(np.zeros(layout.n_layers) for _ in VisitedPairs._fields)),
-            baseline=no_baseline() if baseline is None else baseline,
+            baseline=baseline._replace(limit=self._steepest / eta),
+            hint=chosen,
         )
         super().__init__(layout, state)
         if not is_balanced(layout, confidence):
             self._balance_initial_measure()
+        self._hear_first()
 
     def _new_step(self, layout: Layout, measure: Measure) -> Any:
         """The step that moves the iterate: the relative-entropy step of the paper."""
@@ -107,6 +117,15 @@ class MirrorDescent(OccupancyLearner, HasHorizon, EstimatesLosses, IssuesRecords
                 f"update: all {self.n_episodes} episodes are played; "
                 "make a learner with a larger n_episodes"
             )
+        if self._asked is None:
+            self._take(record, episode, losses)
+        else:
+            with self._asked.learning_from(episode, self._state.hint.coming):
+                self._take(record, episode, losses)
+
+    def _take(
+        self, record: EpisodeRecord | None, episode: FlatEpisode, losses: tuple[Floats, Floats]
+    ) -> None:
         if record is None:
             self._learn(self._spread(episode), losses)
         else:
@@ -226,6 +245,8 @@ class MirrorDescent(OccupancyLearner, HasHorizon, EstimatesLosses, IssuesRecords
         """For ``play``: whole episodes without leaving compiled code."""
         if self._update_together is not None:
             raise InvalidInput("play: this learner shares its counts; use play_starts")
+        if self.needs_python:
+            raise InvalidInput("play: hints of a function need compiled=False")
         return super().compiled_loop()
 
     def _why_uncertified(self) -> str:

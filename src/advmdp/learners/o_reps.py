@@ -8,6 +8,7 @@ from typing import Any
 from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.mirror.mirror_descent import FULL, OWN
 from advmdp.layout import Layout
+from advmdp.learners.baselines import MEMORY, chosen_baseline
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_horizon,
@@ -33,9 +34,13 @@ class OREPS(MirrorDescent):
         The horizon T.
     eta
         Learning rate; by default sqrt(ln(|X| |A| / L) / T), times ``eta_scale``.
+    hint
+        What the coming losses m_{t+1} may be: the next iterate is then that of
+        eta <q, l_t - m_t + m_{t+1}>.  "last" for l_t, a number n for the mean of the last n, a pair
+        table, or a function of the history (``docs/hints.md``).
 
-    Guarantee: R_T <= 2 L sqrt(T ln(|X| |A| / L)) on every loss sequence, with certainty.  Cost of
-    an episode: a few passes over the triples.
+    Guarantee: R_T <= 2 L sqrt(T ln(|X| |A| / L)) on every loss sequence, with certainty; with a
+    hint, that of ``docs/hints.md``.  Cost of an episode: a few passes over the triples.
 
     >>> import numpy as np
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
@@ -56,6 +61,7 @@ class OREPS(MirrorDescent):
         n_episodes: int,
         eta: float | None = None,
         eta_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         theory = math.sqrt(log_pairs_per_layer(layout) / n_episodes)
@@ -67,6 +73,7 @@ class OREPS(MirrorDescent):
             log_term=0.0,
             estimator=FULL,
             confidence=KnownTransition(layout, transitions),
+            hint=hint,
         )
 
 
@@ -88,9 +95,13 @@ class OREPSBandit(MirrorDescent):
     gamma
         Implicit exploration.  By default ``gamma_scale`` (zero) times the default learning rate
         before ``eta_scale``; give one of the two.
+    baseline, baseline_memory, damping_scale
+        As in ``UOBREPS``; gamma_0 is a multiple of the default learning rate.
+    hint
+        As in ``UOBREPS``.
 
-    Guarantee: E[R_T] <= 2 sqrt(L |X| |A| T ln(|X| |A| / L)) against an oblivious adversary.  Cost
-    of an episode: a few passes over the triples.
+    Guarantee: E[R_T] <= 2 sqrt(L |X| |A| T ln(|X| |A| / L)) against an oblivious adversary, without
+    a baseline and a hint.  Cost of an episode: a few passes over the triples.
 
     >>> import numpy as np
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
@@ -110,6 +121,10 @@ class OREPSBandit(MirrorDescent):
         gamma: float | None = None,
         eta_scale: float = 1.0,
         gamma_scale: float = 0.0,
+        baseline: str | None = None,
+        baseline_memory: int = MEMORY,
+        damping_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         gamma_scale = checked_rate(gamma_scale, "gamma_scale", zero_allowed=True)
@@ -127,4 +142,11 @@ class OREPSBandit(MirrorDescent):
             log_term=0.0,
             estimator=OWN,
             confidence=KnownTransition(layout, transitions),
+            baseline=chosen_baseline(
+                layout,
+                baseline,
+                baseline_memory,
+                theory * checked_rate(damping_scale, "damping_scale"),
+            ),
+            hint=hint,
         )

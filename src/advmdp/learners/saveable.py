@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.archive import JSON, write_archive
+from advmdp.argument_checks import is_sequence
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.known_rows import known_row_tables
 from advmdp.layout import Layout
 from advmdp.layout_io import declared_successors, described_actions_and_names, shared_row_tables
 from advmdp.learners.base import CountsEpisodes, KnowsPairs, offers
+from advmdp.learners.hints import checked_table
 from advmdp.learners.pair_frame import frame_of
 from advmdp.learners.pair_knowledge import PairKnowledge, mean_estimates, pair_columns
 from advmdp.number_checks import shown
@@ -126,6 +128,8 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
     for name, value in _arguments(learner).items():
         if name == "transitions":
             arrays[name] = layout.flat_triples(value, fill=True)
+        elif name == "hint" and is_sequence(value) and not isinstance(value, str):
+            arrays[name] = checked_table(layout, value)
         elif name != "layout":
             arguments[name] = _plain(name, value)
     return {

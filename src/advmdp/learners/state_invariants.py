@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from advmdp.kernels.learners.fpop import FPLState, FPOPState
 from advmdp.kernels.learners.hedge import Exp3IXState, MDPEState, NGSState
 from advmdp.kernels.learners.mirror.baseline import Baseline
+from advmdp.kernels.learners.mirror.hint import Hint
 from advmdp.kernels.learners.mirror.mirror_descent import VisitedPairs
 from advmdp.kernels.learners.q_learning import QLearningState
 from advmdp.kernels.learners.ucbvi import UCBVIState
@@ -216,6 +217,15 @@ def check_baseline(baseline: Baseline, scope: Scope) -> None:
     scope.require(near.all(), "mean", "is not a mean of losses in [0, 1]")
     counted = (baseline.seen >= 0) & (baseline.seen <= baseline.memory)
     scope.require(counted.all(), "seen", f"has visits outside 0..{baseline.memory}")
+
+
+@checks(Hint)
+def check_hint(hint: Hint, scope: Scope) -> None:
+    """Losses in [0, 1], and means of such."""
+    parts = {"coming": hint.coming, "recent.tables": hint.recent.tables}
+    for name, losses in {**parts, "recent.mean": hint.recent.mean}.items():
+        near = (losses >= -TOLERANCE) & (losses <= 1.0 + TOLERANCE)
+        scope.require(near.all(), name, "has losses outside [0, 1]")
 
 
 @checks(FixedPolicy)

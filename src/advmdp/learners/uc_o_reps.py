@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from advmdp.kernels.learners.mirror.mirror_descent import FULL
 from advmdp.layout import Layout
@@ -36,6 +37,8 @@ class UCOREPS(MirrorDescent):
         value is not known to us; this one optimises the printed bound [reconstructed].
     log_scale
         Multiplies ln(T |X| |A| / delta) in the radii.
+    hint
+        As in ``OREPS``.
 
     Guarantee, with probability 1 - 3 delta:  R_T <= 2 L sqrt(2 T ln(|X| |A| / L))
     + 3 L |X| sqrt(2 T |A| ln(T |X| |A| / delta)) + 2 L |X| sqrt(2 T ln(L / delta))  (the first term
@@ -59,6 +62,7 @@ class UCOREPS(MirrorDescent):
         eta: float | None = None,
         log_scale: float = 1.0,
         eta_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)
@@ -72,6 +76,7 @@ class UCOREPS(MirrorDescent):
             * checked_rate(log_scale, "log_scale"),
             estimator=FULL,
             confidence=self._initial_set(layout),
+            hint=hint,
         )
 
     def _initial_set(self, layout: Layout) -> ConfidenceSet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from advmdp.kernels.ftrl.model import EMPIRICAL, LOWER
 from advmdp.kernels.learners.mirror.mirror_descent import UPPER
@@ -46,6 +47,8 @@ class UOBFTRL(FollowTheRegularisedLeader):
         Multiplies the bonus L B_i [P].
     eta_scale
         The eta above; 1 in the paper [P].
+    hint
+        What the coming losses may be, as in ``UOBREPS``; q_t minimises it too.
 
     Widths are those of ``UOBREPS``, with N - 1 where the paper divides by N; the bonus of a pair
     with a single successor is zero.
@@ -71,6 +74,7 @@ class UOBFTRL(FollowTheRegularisedLeader):
         bonus_scale: float = 1.0,
         eta_scale: float = 1.0,
         barrier_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         barrier = checked_rate(
@@ -89,6 +93,7 @@ class UOBFTRL(FollowTheRegularisedLeader):
             log_term=epoch_log_term(layout, n_episodes, delta)
             * checked_rate(log_scale, "log_scale"),
             model=EMPIRICAL,
+            hint=hint,
         )
 
 
@@ -123,6 +128,8 @@ class OptimisticFTRL(FollowTheRegularisedLeader):
         fastest of both [R], without a proof.
     log_scale
         Multiplies ln(T |X| |A| / delta) in the widths, as in ``UOBREPS``.
+    hint
+        As in ``UOBFTRL``.
 
     States that P~ does not reach take no part in the step; their policy is uniform, the limit for
     masses that tend to zero.
@@ -149,6 +156,7 @@ class OptimisticFTRL(FollowTheRegularisedLeader):
         root_scale: float = 0.0,
         barrier_scale: float = 1.0,
         adapt_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         barrier = checked_rate(
@@ -167,6 +175,7 @@ class OptimisticFTRL(FollowTheRegularisedLeader):
             adapt=adapt / (2.0 * log_term),
             log_term=log_term * checked_rate(log_scale, "log_scale"),
             model=LOWER,
+            hint=hint,
         )
 
     @property

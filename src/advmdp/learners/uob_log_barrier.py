@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +55,9 @@ class UOBLogBarrier(MirrorDescent):
     log_scale
         Multiplies ln(T |X| |A| / delta) in the confidence widths, as in ``UOBREPS``.
 
+    hint
+        As in ``UOBREPS``.
+
     The truncation q >= 1 / (T^3 |X|^2 |A|) of the reference is left out.
 
     Guarantee [M, of the reference's algorithm]: with high probability of order
@@ -69,6 +73,8 @@ class UOBLogBarrier(MirrorDescent):
     for adversarial bandits and MDPs", NeurIPS 2020.
     """
 
+    _steepest = math.inf
+
     def __init__(
         self,
         layout: Layout,
@@ -78,6 +84,7 @@ class UOBLogBarrier(MirrorDescent):
         log_scale: float = 1.0,
         eta_scale: float = 1.0,
         growth_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)
@@ -95,6 +102,7 @@ class UOBLogBarrier(MirrorDescent):
             * checked_rate(log_scale, "log_scale"),
             estimator=UPPER,
             confidence=AnyTransition(layout),
+            hint=hint,
         )
         self.eta = rate
 

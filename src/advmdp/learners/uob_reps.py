@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from advmdp.kernels.learners.mirror.mirror_descent import PRINTED, UPPER
 from advmdp.layout import Layout
@@ -50,9 +50,13 @@ class UOBREPS(MirrorDescent):
         again.
     baseline_memory, damping_scale
         As in ``UOBREPSBaseline``.
+    hint
+        What the coming losses m_{t+1} may be: an undamped baseline that is also played against.
+        "last" for the last loss seen at a pair, a number n for the mean of the last n visits, a
+        pair table, or a function of the history (``docs/hints.md``).
 
-    Guarantee: R_T = O(L |X| sqrt(|A| T ln(T |X| |A| / delta))) (Theorem 3), without a baseline.
-    Cost of an episode: a few passes over the triples.
+    Guarantee: R_T = O(L |X| sqrt(|A| T ln(T |X| |A| / delta))) (Theorem 3), without a baseline and
+    a hint.  Cost of an episode: a few passes over the triples.
 
     >>> from advmdp.learners.feedback import Trajectory
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
@@ -80,6 +84,7 @@ class UOBREPS(MirrorDescent):
         baseline: str | None = None,
         baseline_memory: int = MEMORY,
         damping_scale: float = 1.0,
+        hint: Any = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)
@@ -100,6 +105,7 @@ class UOBREPS(MirrorDescent):
                 baseline_memory,
                 theory * checked_rate(damping_scale, "damping_scale"),
             ),
+            hint=hint,
         )
 
     def _initial_set(self, layout: Layout) -> ConfidenceSet:

@@ -12,6 +12,7 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.kl.dual import Dual, Flows, MergedRows
 from advmdp.kernels.kl.linear.conjugate import Vectors
 from advmdp.kernels.kl.projection import Solver
+from advmdp.kernels.kl.step import STEEPEST as STEEPEST
 from advmdp.kernels.kl.step import KLStep
 from advmdp.kernels.linear.block_system import Blocks
 from advmdp.kernels.model.measure import Measure

@@ -122,8 +122,24 @@ def add_all(graph: Graph, step: FTRLStep, losses: Floats, eta: float) -> None:
     if not begin_episode(graph, step):
         return
     step.path[0] = -1
+    objective = step.objective
+    if step.settings.adapt > 0.0:  # to what the prediction has missed
+        excess = step.dual.slope  # free until the next search
+        for r in range(losses.shape[0]):
+            excess[r] = eta * losses[r] - objective.prediction[r]
+        adapt_barrier(
+            graph, step.measure, excess, step.dual.value, step.settings.adapt, objective.barrier
+        )
     for r in range(losses.shape[0]):
-        step.objective.cost[r] += eta * losses[r] - step.objective.bonus[r]
+        objective.cost[r] += eta * losses[r] - objective.bonus[r]
+
+
+@interface.replace_hint.register(FTRLStep)
+@leaf
+def predict(graph: Graph, step: FTRLStep, heard: Floats, coming: Floats, eta: float) -> None:
+    """Hints are the predictions m; a restart leaves them alone."""
+    for r in range(coming.shape[0]):
+        step.objective.prediction[r] = eta * coming[r]
 
 
 @interface.remove_path_losses.register(FTRLStep)

@@ -69,6 +69,14 @@ def tilt_all(graph: Graph, step: KLStep, losses: Floats, eta: float) -> None:
         tilt_policy(policy, r, -eta * losses[r])
 
 
+@interface.replace_hint.register(KLStep)
+@leaf
+def tilt_to_hint(graph: Graph, step: KLStep, heard: Floats, coming: Floats, eta: float) -> None:
+    policy = step.measure.policy
+    for r in shared(0, policy.shape[0]):
+        tilt_policy(policy, r, eta * (heard[r] - coming[r]))
+
+
 @interface.remove_path_losses.register(KLStep)
 @leaf
 def untilt_path(graph: Graph, step: KLStep, path: Counts) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..runtime.storage import Lasting
 from ..runtime.targets import kernel
+from ..runtime.threads import barrier, shared
 from .graph import Floats
 
 
@@ -26,13 +27,35 @@ def remember(recent: Recent, episode: int, losses: Floats) -> None:
     size = recent.tables.shape[0]
     if size == 0:
         return
-    for r in range(losses.shape[0]):
+    for r in shared(0, losses.shape[0]):
         recent.tables[episode % size, r] = losses[r]
     filled = min(episode + 1, size)
-    for r in range(losses.shape[0]):
+    for r in shared(0, losses.shape[0]):
         recent.mean[r] = 0.0
     for i in range(filled):
-        for r in range(losses.shape[0]):
+        for r in shared(0, losses.shape[0]):
             recent.mean[r] += recent.tables[i, r]
-    for r in range(losses.shape[0]):
+    for r in shared(0, losses.shape[0]):
         recent.mean[r] /= filled
+    barrier()
+
+
+@kernel
+def keep_recent(recent: Recent, episode: int, kept: Recent) -> None:
+    """Copy what ``remember`` overwrites in ``episode``: one table, and the mean."""
+    size = recent.tables.shape[0]
+    for r in shared(0, recent.mean.shape[0]):
+        kept.mean[r] = recent.mean[r]
+        if size > 0:
+            kept.tables[0, r] = recent.tables[episode % size, r]
+    barrier()
+
+
+@kernel
+def give_back_recent(kept: Recent, episode: int, recent: Recent) -> None:
+    """Take back ``remember``, from what ``keep_recent`` has copied."""
+    size = recent.tables.shape[0]
+    for r in range(recent.mean.shape[0]):
+        recent.mean[r] = kept.mean[r]
+        if size > 0:
+            recent.tables[episode % size, r] = kept.tables[0, r]

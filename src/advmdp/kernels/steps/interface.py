@@ -62,6 +62,20 @@ def remove_losses(graph: Graph, step: Any) -> None:
     """Take back ``add_losses``, as long as nothing was solved since."""
 
 
+@leaf
+def _no_hints(graph: Graph, step: Any, heard: Floats, coming: Floats, eta: float) -> None:
+    return
+
+
+@dispatched("step", default=_no_hints)
+def replace_hint(graph: Graph, step: Any, heard: Floats, coming: Floats, eta: float) -> None:
+    """Take eta times a hint (R,) out of the objective, and that of the coming episode in.
+
+    Called after ``add_losses`` of the same episode, and taken back with it.  A step without this
+    function belongs to learners without hints.
+    """
+
+
 @dispatched("step", inline=False)
 def pull_towards(
     graph: Graph, step: Any, rows: Any, first: Measure, share: float, before: Measure

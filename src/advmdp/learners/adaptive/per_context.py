@@ -22,6 +22,7 @@ from advmdp.learners.base import (
     Resumable,
     TakesContexts,
     offers,
+    plays_compiled,
     takes_any_losses,
 )
 from advmdp.learners.compiled import CompiledLearner
@@ -125,6 +126,11 @@ class PerContext(
     def context(self) -> int:
         """The context of the coming episode."""
         return self._context
+
+    @property
+    def needs_python(self) -> bool:
+        """Whether the learners call functions between episodes."""
+        return not plays_compiled(self.learners[0])
 
     @property
     def _learner(self) -> Any:

@@ -67,7 +67,8 @@ class Corral(Saveable, HasLayout, DeclaresFeedback, HasHorizon, Resumable):
         Layers, actions and declared successors [X, A].
     learners
         A list, or names and learners: of the mirror-descent family with bandit feedback, without a
-        baseline, made for this layout and for n_episodes.  They belong to the corral from then on.
+        baseline or a hint, made for this layout and for n_episodes.  They belong to the corral from
+        then on.
     n_episodes
         The horizon T.
     eta
@@ -248,7 +249,7 @@ def _checked(layout: Layout, given: Any, n_episodes: int) -> dict[str, MirrorDes
                 "with bandit feedback; give uob-reps, o-reps-bandit or another of these"
             )
         if learner.kernel_state.baseline.kind != NO_BASELINE:
-            raise InvalidInput(f"learners: {name} has a baseline; make it without")
+            raise InvalidInput(f"learners: {name} has a baseline or a hint; make it without")
         if learner.layout != layout:
             raise InvalidInput(f"learners: {name} has another layout; build all on one")
         if learner.n_episodes - learner.episodes < n_episodes:

@@ -82,6 +82,13 @@ def add_all(graph: Graph, step: TripleStep, losses: Floats, eta: float) -> None:
         step.cost[r] += eta * losses[r]
 
 
+@interface.replace_hint.register(TripleStep)
+@leaf
+def turn_to_hint(graph: Graph, step: TripleStep, heard: Floats, coming: Floats, eta: float) -> None:
+    for r in range(step.cost.shape[0]):
+        step.cost[r] += eta * (coming[r] - heard[r])
+
+
 @kernel
 def take_back(step: TripleStep) -> None:
     """Losses and rates of before the episode."""

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from ...model.flow import expected_loss
 from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers
 from ...model.measure import Measure, copy_measure
-from ...model.recent import Recent, remember
+from ...model.recent import Recent, give_back_recent, keep_recent, remember
 from ...model.visits import EPISODES, EPOCH, OPENS, Counts, Visits, record, settle
 from ...planning.linear_maximum import Reach
 from ...planning.optimism import optimistic_response
@@ -165,11 +165,7 @@ def keep(state: AdaMirrorState) -> None:
     copy_measure(state.step.measure, kept.measure)
     kept.gaps[COMING] = state.gaps[COMING]
     kept.gaps[LAST] = state.gaps[LAST]
-    size = state.hint.tables.shape[0]
-    for r in range(state.costs.shape[0]):
-        kept.hint.mean[r] = state.hint.mean[r]
-        if size > 0:
-            kept.hint.tables[0, r] = state.hint.tables[state.visits.clock[EPISODES] % size, r]
+    keep_recent(state.hint, state.visits.clock[EPISODES], kept.hint)
 
 
 @kernel
@@ -180,11 +176,7 @@ def give_back(state: AdaMirrorState) -> None:
     forget_everything(state.step)
     state.gaps[COMING] = kept.gaps[COMING]
     state.gaps[LAST] = kept.gaps[LAST]
-    size = state.hint.tables.shape[0]
-    for r in range(state.costs.shape[0]):
-        state.hint.mean[r] = kept.hint.mean[r]
-        if size > 0:
-            state.hint.tables[state.visits.clock[EPISODES] % size, r] = kept.hint.tables[0, r]
+    give_back_recent(kept.hint, state.visits.clock[EPISODES], state.hint)
 
 
 @kernel

@@ -24,8 +24,6 @@ from ...runtime.storage import Choice, Lasting, Number, Scratch
 from ...runtime.targets import kernel
 from ...runtime.threads import barrier, shared
 
-STEEPEST = 300.0  # the largest eta |l^| of one step, as for estimates without a baseline
-
 NO_BASELINE, UNDAMPED, DAMPED = 0, 1, 2
 
 
@@ -33,8 +31,9 @@ class Baseline(NamedTuple):
     """The means and the estimates of all pairs; arrays without entries where there is none."""
 
     kind: Choice[int]  # NO_BASELINE, UNDAMPED, DAMPED, or one of ``aggregate``
-    memory: Number[int]  # visits that m averages over; older ones fade
+    memory: Number[int]  # visits that m averages over; older ones fade; 0 for an m from outside
     damping: Number[float]  # gamma_0
+    limit: Number[float]  # of |l^|, as the step has it for estimates without a baseline
     mean: Lasting[Floats]  # (R,) m
     seen: Lasting[Counts]  # (R,) visits in m, at most ``memory``
     reach: Scratch[Floats]  # (S,) v_t of states
@@ -65,11 +64,10 @@ def estimate_everywhere(
     visited: Any,
     path: Counts,
     gamma: float,
-    eta: float,
 ) -> None:
     """Complete the estimates l / (u + gamma) of the visited pairs, and write those of all pairs."""
     write_baseline(graph, baseline, issued.policy, issued.rows)
-    limit = STEEPEST / eta
+    limit = baseline.limit
     for k in shared(0, path.shape[0]):
         b = baseline.estimate[path[k]]
         divisor = max(visited.bound[k] + gamma, 1e-300)
@@ -87,6 +85,8 @@ def estimate_everywhere(
 @kernel
 def remember_losses(baseline: Baseline, path: Counts, losses: Floats) -> None:
     """Average the losses of the path: the first visits alike, then fading over ``memory``."""
+    if baseline.memory == 0:
+        return
     for k in shared(0, path.shape[0]):
         r = path[k]
         baseline.old_mean[k] = baseline.mean[r]
@@ -99,6 +99,8 @@ def remember_losses(baseline: Baseline, path: Counts, losses: Floats) -> None:
 @kernel
 def forget_losses(baseline: Baseline, path: Counts) -> None:
     """Take back ``remember_losses``."""
+    if baseline.memory == 0:
+        return
     for k in range(path.shape[0]):
         baseline.mean[path[k]] = baseline.old_mean[k]
         baseline.seen[path[k]] = baseline.old_seen[k]

@@ -14,7 +14,7 @@ the observed losses:
     FULL     l                  full information: O-REPS, UC-O-REPS
 
 With a baseline (``baseline``), and where only the sum of the losses is seen (``aggregate``), there
-are estimates for pairs off the path as well.
+are estimates for pairs off the path as well.  With a hint (``hint``) the step is optimistic.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ...model.flow import expected_loss
 from ...model.graph import Floats, Graph
 from ...model.log_storage import linear
-from ...model.visits import EPOCH, MOVES, OPENS, Counts, Visits, record, settle
+from ...model.visits import EPISODES, EPOCH, MOVES, OPENS, Counts, Visits, record, settle
 from ...planning.linear_maximum import Reach
 from ...planning.upper_occupancy import largest_state_occupancy
 from ...runtime.dispatch import Borrowed
@@ -59,6 +59,7 @@ from .baseline import (
     forget_losses,
     remember_losses,
 )
+from .hint import NO_HINT, Hint, hear_next, take_back_hint
 
 UPPER, PRINTED, OWN, FULL = 0, 1, 2, 3
 
@@ -92,6 +93,7 @@ class MirrorState(NamedTuple):
     reach: Reach
     visited: VisitedPairs
     baseline: Baseline
+    hint: Hint
 
 
 class IssuedEpisode(NamedTuple):
@@ -152,9 +154,7 @@ def estimate_losses(
     if is_aggregate(state.baseline):
         estimate_from_sum(graph, state.baseline, issued, visited, path, losses)
     elif state.baseline.kind != NO_BASELINE:
-        estimate_everywhere(
-            graph, state.baseline, issued, visited, path, settings.gamma, settings.eta
-        )
+        estimate_everywhere(graph, state.baseline, issued, visited, path, settings.gamma)
         remember_losses(state.baseline, path, losses)
 
 
@@ -192,6 +192,13 @@ def take_in(
             lost = lost or state.visited.estimate[k] > 0.0
         add_path_losses(graph, state.step, path, state.visited.estimate, settings.eta)
     barrier()
+    if state.hint.kind != NO_HINT:
+        episode = state.visits.clock[EPISODES]
+        turned = hear_next(
+            graph, state.step, state.hint, state.baseline, episode, all_losses, settings.eta
+        )
+        lost = lost or turned
+        barrier()
     moves = lost or opens or moves_without_losses(state.step)
     state.visits.clock[MOVES] = 1 if moves else 0
     return moves
@@ -252,6 +259,8 @@ def undo_update(graph: Graph, state: MirrorState, states: Counts, path: Counts) 
         remove_losses(graph, state.step)
     else:
         remove_path_losses(graph, state.step, path)
+    if state.hint.kind != NO_HINT:
+        take_back_hint(state.hint, state.baseline, state.visits.clock[EPISODES])
     if learns_from_counts(state.rows):
         undo_counts(graph, state.visits, state.rows, state.old_rows, states, path)
 
