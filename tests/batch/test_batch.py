@@ -18,7 +18,7 @@ ALIKE = (
 EVERY_LEARNER = """
 import sys
 
-N = 9
+N = 6
 for name in sys.argv[1].split(","):
     eager = {"log_scale": 0.001, "eta_scale": 4.0} if name.startswith("uob") else {}
     batch = [

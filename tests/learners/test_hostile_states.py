@@ -64,7 +64,7 @@ def is_proper(policy: NDArray[np.float64], mdp: am.LayeredMDP) -> bool:
 def survives(learner: Any, mdp: am.LayeredMDP) -> bool:
     """Whether the learner goes on with proper policies; a loud refusal is as good."""
     try:
-        policies = follow(learner, mdp, PLAYED, PLAYED + 20)
+        policies = follow(learner, mdp, PLAYED, PLAYED + 8)
     except am.AdvMDPError:
         return is_proper(flat(learner.policy()), mdp)
     return all(is_proper(policy, mdp) for policy in policies)
