@@ -12,7 +12,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from functools import partial
@@ -91,9 +91,10 @@ def run_of(name: str, preset: Preset, case: Case, seed: int) -> BatchRun:
     """A learner in a world."""
     mdp, losses = case.world(seed)
     entry = LEARNERS[name]
-    known = {"transitions": mdp.transitions} if entry.knows_transition else {}
-    learner = entry.make(mdp.layout, n_episodes=case.n_episodes, **known, **preset)
-    return BatchRun(mdp, losses, learner, seed)
+    told: dict[str, Any] = {"transitions": mdp.transitions} if entry.knows_transition else {}
+    if entry.has_horizon:
+        told["n_episodes"] = case.n_episodes
+    return BatchRun(mdp, losses, entry.make(mdp.layout, **told, **preset), seed)
 
 
 def on_cpu(batch: list[BatchRun], n_episodes: int) -> list[am.Run | None]:
@@ -164,28 +165,42 @@ def neighbours(presets: list[Preset]) -> list[Preset]:
     return list({tuple(preset.items()): preset for preset in presets + moved}.values())
 
 
-def explore(
-    name: str, known_preset: Preset | None, engine: Engine
+def refine(
+    name: str,
+    grid: Mapping[str, tuple[float, ...]],
+    rate_all: Callable[[list[Preset], range], list[dict[str, Any]]],
+    stages: Mapping[str, range],
 ) -> tuple[Preset, dict[str, Any]]:
-    """A coarse grid with one seed, then the best and their neighbours with other seeds."""
-    grid = GRIDS[name]
+    """A coarse grid with some seeds, then the best and their neighbours with others."""
     presets: list[Preset] = [
         dict(zip(grid, map(float, values), strict=True))
         for values in itertools.product(*grid.values())
     ]
-    stages = {}
-    for stage, seeds in (("coarse", COARSE_SEEDS), ("fine", FINE_SEEDS)):
+    found = {}
+    for stage, seeds in stages.items():
+        rated = rate_all(presets, seeds)
+        rated.sort(key=lambda r: (r["worst"] > WORST, r["objective"]))
+        allowed = [r for r in rated if r.get("switching", 0.0) <= SWITCHING] or rated
+        table(f"{name}, {stage}, seeds {list(seeds)}: best of {len(presets)}", rated[:12])
+        found[stage] = rated
+        presets = neighbours([{key: r[key] for key in grid} for r in allowed[:KEPT]])
+    return {key: allowed[0][key] for key in grid}, found
+
+
+def explore(
+    name: str, known_preset: Preset | None, engine: Engine
+) -> tuple[Preset, dict[str, Any]]:
+    """The grid of a learner, rated against theory and against a known transition."""
+
+    def rate_all(presets: list[Preset], seeds: range) -> list[dict[str, Any]]:
         theory, *tried = measure(name, [THEORY, *presets], TRAINING, seeds, engine)
         known = None
         if known_preset:
             [known] = measure(KNOWN, [known_preset], TRAINING, seeds, engine)
-        rated = [p | rate(s, theory, known) for p, s in zip(presets, tried, strict=True)]
-        rated.sort(key=lambda r: (r["worst"] > WORST, r["objective"]))
-        allowed = [r for r in rated if r.get("switching", 0.0) <= SWITCHING] or rated
-        table(f"{name}, {stage}, seeds {list(seeds)}: best of {len(presets)}", rated[:12])
-        stages[stage] = rated
-        presets = neighbours([{key: r[key] for key in grid} for r in allowed[:KEPT]])
-    return {key: allowed[0][key] for key in grid}, stages
+        return [p | rate(s, theory, known) for p, s in zip(presets, tried, strict=True)]
+
+    stages = {"coarse": COARSE_SEEDS, "fine": FINE_SEEDS}
+    return refine(name, GRIDS[name], rate_all, stages)
 
 
 def search(engine: Engine) -> dict[str, Any]:

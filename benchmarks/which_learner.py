@@ -27,23 +27,36 @@ class Case(NamedTuple):
     parameters: dict[str, Any] = {}  # noqa: RUF012
 
 
-SMALL_CONSTANTS = {"log_barrier": 0.1, "log_scale": 0.01, "root_scale": 1.0, "adapt_scale": 0.0}
+def with_preset(transition: str, feedback: str, name: str) -> Case:
+    """A learner with the parameters for practice."""
+    return Case(transition, feedback, name, am.PRACTICAL[name])
+
+
 CASES = (
     Case("known", "full", "ada-mixture"),
     Case("known", "full", "ada-ftrl"),
     Case("known", "full", "ada-ftrl", {"forgetting": 0.99}),
     Case("known", "full", "plan-window-known"),
     Case("known", "full", "o-reps"),
+    with_preset("known", "full", "o-reps"),
     Case("unknown", "full", "ada-mixture-estimated"),
     Case("unknown", "full", "ada-ftrl-estimated"),
     Case("unknown", "full", "fpop"),
+    with_preset("unknown", "full", "fpop"),
     Case("unknown", "full", "uc-o-reps-box"),
-    Case("known", "path", "o-reps-bandit", am.PRACTICAL["o-reps-bandit"]),
-    Case("known", "path", "tsallis-ftrl", {"log_barrier": 0.1}),
+    with_preset("unknown", "full", "uc-o-reps-box"),
+    with_preset("unknown", "full", "oppo"),
+    with_preset("known", "path", "log-barrier-ftrl"),
+    with_preset("known", "path", "tsallis-ftrl"),
+    with_preset("known", "path", "o-reps-bandit"),
     Case("known", "path", "log-barrier-ftrl"),
-    Case("unknown", "path", "uob-reps", am.PRACTICAL["uob-reps"]),
-    Case("unknown", "path", "optimistic-ftrl", SMALL_CONSTANTS),
-    Case("unknown", "path", "uob-ftrl", {"log_barrier": 0.1, "log_scale": 0.01}),
+    with_preset("unknown", "path", "ucbvi-bf"),
+    with_preset("unknown", "path", "uob-reps-baseline"),
+    with_preset("unknown", "path", "uob-reps"),
+    with_preset("unknown", "path", "pomd"),
+    with_preset("unknown", "path", "dilated-bonus"),
+    with_preset("unknown", "path", "uob-ftrl"),
+    with_preset("unknown", "path", "optimistic-ftrl"),
     Case("unknown", "path", "uob-reps"),
     Case("unknown", "path", "ucbvi-bf"),
     Case("unknown", "path", "uniform"),

@@ -26,6 +26,7 @@ MDP = am.families.random_mdp((1, 3, 3, 1), 2, seed=0)
 LOSSES = am.losses.Stochastic(np.full(MDP.layout.n_rows, 0.5))
 LEARNER = am.UOBREPS(MDP.layout, n_episodes=50, delta=0.2)
 RUN = am.play(MDP, LOSSES, LEARNER, 50)
+LAKE = am.gym.from_gymnasium("FrozenLake-v1", horizon=3)
 SETS = [
     am.AnyTransition(MDP.layout),
     am.KnownTransition(MDP.layout, MDP.transitions),
@@ -52,7 +53,7 @@ def tiny_learners() -> list[Any]:
 
 @pytest.mark.parametrize(
     "thing",
-    [RUN, MDP, MDP.layout, am.Service(LEARNER), *SETS, *tiny_learners()],
+    [RUN, MDP, MDP.layout, am.Service(LEARNER), LAKE, *SETS, *tiny_learners()],
     ids=lambda thing: type(thing).__name__,
 )
 def test_reprs_are_one_short_line_and_the_tables_are_well_formed(thing: Any) -> None:

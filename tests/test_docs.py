@@ -113,6 +113,33 @@ def test_the_speeds_of_the_readme_are_those_that_were_measured() -> None:
             assert value is None or abs(value - found) <= 0.06 * found, (world, value, found)
 
 
+def test_the_regrets_of_the_readme_are_those_that_were_measured() -> None:
+    found = {
+        name: json.loads((ROOT / f"benchmarks/{name}.json").read_text())
+        for name in ("presets", "baselines", "short_presets")
+    }
+    cases = ("gap 0.4", "gap 0.05", "majority")
+    runs = found["presets"]["judge"]["runs"]
+    baselines = {row["case"]: row["baseline"] for row in found["baselines"]["judge"]["means"]}
+
+    def mean(label: str, case: str) -> float:
+        values = runs[case][label][case]["regret"]
+        return float(sum(values) / len(values))
+
+    measured = {
+        "UOB-REPS, theory": [mean("theory", case) for case in cases],
+        "UOB-REPS, preset": [mean("practical", case) for case in cases],
+        "UOB-REPS with a [baseline]": [baselines[case] for case in cases],
+        "known transition: O-REPS": [mean("known P", case) for case in cases],
+    }
+    for name, means in found["short_presets"]["long"].items():
+        measured[f"`{name}`, preset"] = [means[case] for case in cases]
+    for row, values in measured.items():
+        line = next(line for line in README.splitlines() if row in line and line.startswith("|"))
+        told = [number_in(cell) for cell in line.split("|")[2:5]]
+        assert told == [float(round(value)) for value in values], row
+
+
 def number_in(cell: str) -> float | None:
     """The first number of a cell: 33,700 or 132 million."""
     found = re.match(r"\s*([\d,.]+)( million)?", cell)

@@ -36,6 +36,14 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: play(losses=[np.zeros((1, 2))]),
         r"losses: .*am\.losses\.Replayed\(tables\)",
     ),
+    "a function of one argument as losses": (
+        lambda: am.losses.Custom(lambda episode: None),  # type: ignore[arg-type, misc]
+        r"function: it is called as function\(episode, history\); take 2",
+    ),
+    "recorded losses in a unit of their own": (
+        lambda: play(losses=am.losses.Replayed(np.full((3, LAYOUT.n_rows), 7.0))),
+        r"tables\[0\]: 7\.0 at .* or say any_losses=True, which play\(losses_outside='clip'\)",
+    ),
     "a class as losses": (lambda: play(losses=am.losses.Stochastic), r"make one: Stochastic\("),
     "a name as losses": (lambda: play(losses="majority"), "names are for specs and commands"),
     "a name as learner": (
@@ -61,13 +69,16 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
+TOO_LARGE = ("a loss that is too large", "recorded losses in a unit of their own")
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_remedy_is_named(name: str) -> None:
     call, message = CASES[name]
     with pytest.raises(am.InvalidInput, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
-    assert "rescale" not in str(caught.value) or name == "a loss that is too large"
+    assert "rescale" not in str(caught.value) or name in TOO_LARGE
 
 
 def test_several_cells_are_told_apart_by_a_flag(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -49,12 +50,33 @@ def flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def function(value: Any, name: str, form: str) -> Callable[..., Any]:
-    """``value``, which must be callable; ``form`` shows how it is called."""
+def function(
+    value: Any, name: str, form: str, n_arguments: int | None = None
+) -> Callable[..., Any]:
+    """``value``, which must be callable; ``form`` shows how it is called.
+
+    >>> function(lambda episode: 0, "means", "means(episode, history)", n_arguments=2)
+    Traceback (most recent call last):
+    ...
+    advmdp.errors.InvalidInput: means: it is called as means(episode, history); take 2 arguments
+    """
     if not callable(value):
         raise InvalidInput(f"give a callable {form}, not {shown(value)}", field=name)
+    if n_arguments is not None and not _takes(value, n_arguments):
+        raise InvalidInput(f"it is called as {form}; take {n_arguments} arguments", field=name)
     found: Callable[..., Any] = value
     return found
+
+
+def _takes(value: Callable[..., Any], n_arguments: int) -> bool:
+    """Whether so many positional arguments fit, as far as Python can tell beforehand."""
+    try:
+        inspect.signature(value).bind(*range(n_arguments))
+    except TypeError:
+        return False
+    except ValueError:  # a function without a signature, of C
+        return True
+    return True
 
 
 def with_methods(

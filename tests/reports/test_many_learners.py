@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from advmdp.errors import InvalidInput
+from advmdp.evaluation.reward_run import EnvironmentRun
 from advmdp.learners.catalogue import BUILT_IN
 from advmdp.reports.cells import cells_of
 from advmdp.reports.figures.cell_panels import regret_panels
@@ -23,6 +24,7 @@ from advmdp.reports.figures.line_styles import styles_of
 from advmdp.reports.figures.panels import Panel, Series
 from advmdp.reports.figures.paper_figure import CUT_OFF, paper_figure, write_figure
 from advmdp.reports.html.report_page import report_page, write_report
+from advmdp.reports.reward_report import write_reward_report
 from advmdp.reports.settings import Setting, by_setting, setting_of
 from tests.reports.browser import launched, opened
 from tests.reports.frames import made_up_results
@@ -132,6 +134,15 @@ def test_a_phone(page: Page) -> None:
     expect(page.locator("#overview .sign").first).to_be_visible()
     page.set_viewport_size({"width": 1280, "height": 800})
     expect(page.locator("#overview .sign").first).to_be_hidden()
+
+
+def test_a_page_of_rewards_on_a_phone(browser: Browser, tmp_path: Path) -> None:
+    run = EnvironmentRun(np.arange(40) / 40, np.full(40, 7), seconds=2.0)
+    path = write_reward_report({"a learner of a long name": [run, run]}, tmp_path / "r.html")
+    for page in opened(browser, path):
+        page.set_viewport_size({"width": 375, "height": 800})
+        expect(page.locator(".sign")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
 def test_downloads_hold_what_is_shown(page: Page) -> None:

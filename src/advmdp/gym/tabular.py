@@ -20,7 +20,7 @@ from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tabular(Unrolled):
     """An environment with a known transition table; a learner sees only ``layout``."""
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.argument_checks import flag, function, instance, is_iterable
+from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.checks import checked_environment, refuse_early_end
@@ -28,8 +29,8 @@ from advmdp.world.time_expand import begin_with, names_over_time, stationary_row
 MOST_NAMES = 10_000  # of a space; with more, numbers do
 
 
-@dataclass(frozen=True)
-class Unrolled:
+@dataclass(frozen=True, repr=False)
+class Unrolled(Shown):
     """A layout for the episodes of an environment, and the map from observations to its states."""
 
     layout: Layout
@@ -42,6 +43,17 @@ class Unrolled:
     actions: Numbering
     start: int | None
     """The place of the first observation, if there is only one."""
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "observations": self.observations.size,
+            "actions": self.actions.size,
+            "horizon": self.horizon,
+            "rewards": f"{self.rewards.low:g} to {self.rewards.high:g}",
+            "states": f"{self.layout.n_states:,}",
+            "triples": f"{self.layout.n_entries:,}",
+            "pooled": self.pooled,
+        }
 
     @property
     def opening(self) -> int:

@@ -1,7 +1,8 @@
 """What a learner knows and sees: learners are ranked beside others, never without saying it.
 
-A learner that knows the transition P, or sees the losses of all pairs, solves an easier problem.
-The catalogue says it for the learners of the package; of all others nothing is claimed.
+A learner that knows the transition P, or sees the losses of all pairs, solves an easier problem;
+one that sees only the sum of the losses of its path solves a harder one.  The catalogue says it for
+the learners of the package; of all others nothing is claimed.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ class Knowledge(NamedTuple):
 class Setting(Enum):
     """What a learner is told, in the order in which groups are listed."""
 
-    HARDEST = Knowledge("-", "unknown P, sees its path")
+    SUM = Knowledge("sum", "unknown P, sees sums")
+    PATH = Knowledge("-", "unknown P, sees its path")
     FULL = Knowledge("all", "unknown P, sees all losses")
-    KNOWN = Knowledge("P", "known P, sees its path")
-    EASIEST = Knowledge("P, all", "known P, sees all losses")
+    KNOWN_SUM = Knowledge("P, sum", "known P, sees sums")
+    KNOWN_PATH = Knowledge("P", "known P, sees its path")
+    KNOWN_FULL = Knowledge("P, all", "known P, sees all losses")
     UNSAID = Knowledge("?", "not in the catalogue")
 
     @property
@@ -36,7 +39,7 @@ class Setting(Enum):
 
     @property
     def told(self) -> str:
-        """The setting in a column of a table: P, the transition; all, the losses of all pairs."""
+        """In a column: P, the transition; all, all losses; sum, only the sum of its path."""
         return self.value.told
 
 
@@ -45,16 +48,20 @@ def setting_of(label: str) -> Setting:
 
     >>> setting_of("uob-reps eta_scale=2").words, setting_of("o-reps").words
     ('unknown P, sees its path', 'known P, sees all losses')
+    >>> setting_of("uob-ftrl-aggregate").told, setting_of("tsallis-ftrl-aggregate").told
+    ('sum', 'P, sum')
     >>> setting_of("mymodule:Hedge@1f2e3d4c").words
     'not in the catalogue'
     """
     maker = BUILT_IN.get(label.partition(" ")[0])
     if maker is None:
         return Setting.UNSAID
-    sees_all = "full information" in maker.setting
-    if maker.knows_transition:
-        return Setting.EASIEST if sees_all else Setting.KNOWN
-    return Setting.FULL if sees_all else Setting.HARDEST
+    known = maker.knows_transition
+    if "full information" in maker.setting:
+        return Setting.KNOWN_FULL if known else Setting.FULL
+    if "sum of losses" in maker.setting:
+        return Setting.KNOWN_SUM if known else Setting.SUM
+    return Setting.KNOWN_PATH if known else Setting.PATH
 
 
 def by_setting(labels: Iterable[str]) -> dict[Setting, list[str]]:

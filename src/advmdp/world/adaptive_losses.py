@@ -15,7 +15,7 @@ from advmdp.kernels.model.losses import CYCLE
 from advmdp.layout import Floats, Layout
 from advmdp.number_checks import unit_number
 from advmdp.seeds import Seed, seed_words
-from advmdp.world.checks import unit_pairs
+from advmdp.world.checks import SAY_ANY, unit_pairs
 from advmdp.world.loss_streams import Integers, ProgramStream, State, loss_program
 from advmdp.world.oblivious_losses import keep_copy, settle
 
@@ -129,7 +129,7 @@ class Custom:
     any_losses: bool = False
 
     def __post_init__(self) -> None:
-        function(self.function, "function", "function(episode, history)")
+        function(self.function, "function", "function(episode, history)", n_arguments=2)
         settle(self, any_losses=flag(self.any_losses, "any_losses"))
 
     def begin(self, layout: Layout, seed: Seed) -> CustomStream:
@@ -164,7 +164,8 @@ class CustomStream:
         history = History(self._layout, self._rows, self._losses)
         given = self._function(episode, history)
         name = f"losses of episode {episode}"
-        return unit_pairs(self._layout, given, name, any_losses=self.any_losses)
+        any_losses = self.any_losses
+        return unit_pairs(self._layout, given, name, any_losses=any_losses, remedy=SAY_ANY)
 
     def observe(self, rows: Integers, losses: Floats) -> None:
         self._rows.append(np.array(rows, dtype=np.int64))

@@ -10,8 +10,13 @@ from advmdp.argument_checks import instance, is_sequence
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
 
+SAY_ANY = "; rescale them, or say any_losses=True, which play(losses_outside='clip') clips"
+"""The remedy of processes that can be told that their losses are in any unit."""
 
-def unit_pairs(layout: Layout, table: Any, name: str, *, any_losses: bool = False) -> Floats:
+
+def unit_pairs(
+    layout: Layout, table: Any, name: str, *, any_losses: bool = False, remedy: str = ""
+) -> Floats:
     """A pair table of losses in [0, 1], or of ``any_losses``, as a new flat vector.
 
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=1)
@@ -25,15 +30,20 @@ def unit_pairs(layout: Layout, table: Any, name: str, *, any_losses: bool = Fals
     if outside.any() and not any_losses:
         row = int(outside.argmax())
         raise InvalidInput(
-            f"{name}: {flat[row]} at {layout.name_of_row(row)}; losses lie in [0, 1]"
+            f"{name}: {flat[row]} at {layout.name_of_row(row)}; losses lie in [0, 1]{remedy}"
         )
     return flat
 
 
-def unit_tables(layout: Layout, tables: Any, name: str, *, any_losses: bool = False) -> Floats:
+def unit_tables(
+    layout: Layout, tables: Any, name: str, *, any_losses: bool = False, remedy: str = ""
+) -> Floats:
     """A sequence of K such tables as one new array of shape (K, R)."""
     if not is_sequence(tables) or len(tables) == 0:
         raise InvalidInput(f"{name}: give a sequence of at least one pair table")
     return np.stack(
-        [unit_pairs(layout, t, f"{name}[{i}]", any_losses=any_losses) for i, t in enumerate(tables)]
+        [
+            unit_pairs(layout, t, f"{name}[{i}]", any_losses=any_losses, remedy=remedy)
+            for i, t in enumerate(tables)
+        ]
     )

@@ -15,7 +15,7 @@ from advmdp.kernels.model.losses import CYCLE, DRIFT, MAJORITY, MARKED
 from advmdp.layout import Layout
 from advmdp.number_checks import float_array, unit_number, whole_number
 from advmdp.seeds import Seed, generator
-from advmdp.world.checks import unit_pairs, unit_tables
+from advmdp.world.checks import SAY_ANY, unit_pairs, unit_tables
 from advmdp.world.loss_streams import ProgramStream, loss_program
 
 MOST_CORRUPTED = 10**8  # episodes; their numbers are kept
@@ -282,7 +282,9 @@ class Replayed:
         keep_copy(self, "tables")
 
     def begin(self, layout: Layout, seed: Seed) -> ProgramStream:
-        tables = unit_tables(layout, self.tables, "tables", any_losses=self.any_losses)
+        tables = unit_tables(
+            layout, self.tables, "tables", any_losses=self.any_losses, remedy=SAY_ANY
+        )
         length = None if self.repeat else len(tables)
         program = loss_program(layout, CYCLE, tables)
         return ProgramStream(program, seed, length, any_losses=self.any_losses)

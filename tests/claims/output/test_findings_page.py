@@ -75,6 +75,12 @@ def test_keys_hide_and_axes_switch(page: Page) -> None:
     expect(section.locator(".tip")).to_contain_text("T (episodes): ")
 
 
+def test_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 375, "height": 800})
+    expect(page.locator(".sign")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
 def test_a_narrow_logarithmic_axis_has_ticks(browser: Browser, tmp_path: Path) -> None:
     flat = Series("uob-reps", "UOB-REPS", np.array([11.0, 12.0]), np.array([110.0, 140.0]))
     panel = Panel("Narrow", "|X|", "regret", (flat,), x_log=True, y_log=True)

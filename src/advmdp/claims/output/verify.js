@@ -2,6 +2,7 @@
 
 const report = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
+sideways(at("overview").parentElement).append(at("overview"));
 const badge = (verdict) => element("span", {class: `verdict ${verdict}`}, null, verdict);
 
 function row(found) {

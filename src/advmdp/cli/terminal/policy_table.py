@@ -13,19 +13,21 @@ from advmdp.learners.pair_frame import existing_rows, pair_places
 from advmdp.plain_text import plain_text
 
 MOST_ROWS = 200
+HEADINGS = {"occupancy": "occu-\npancy", "estimated_loss": "est.\nloss"}
 
 
 def policy_table(title: str, layout: Layout, columns: Mapping[str, Floats]) -> Table:
     """A row for every pair; the names of states and actions are signs, not markup."""
     places, there = pair_places(layout), existing_rows(layout)
-    # One space between the columns: eleven of them fit into eighty.
+    # One space between the columns, and long headings in two lines: eleven fit into eighty.
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.title = Text(plain_text(title))
     table.title_justify = table.caption_justify = "left"
     for name in places:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", min_width=len(name))
     for name in columns:
-        table.add_column(name.replace("_", "\n"), justify="right", no_wrap=True)
+        heading = HEADINGS.get(name, name.replace("_", "\n"))
+        table.add_column(heading, justify="right", no_wrap=True)
     rows = list(
         zip(
             zip(*places.values(), strict=True),

@@ -24,7 +24,9 @@ def rich_table(data: TableData, heading: str = "") -> Table:
     for i, column in enumerate(data.columns):
         number = any(row.entries[i].value is not None for row in data.rows)
         heading = plain_text(column).replace(" (", "\n(")  # the unit goes on a line of its own
-        table.add_column(Text(heading), justify="right" if number else "left", no_wrap=number)
+        table.add_column(
+            Text(heading), justify="right" if number else "left", no_wrap=number, overflow="fold"
+        )
     for row in data.rows:
         table.add_row(*(Text(plain_text(entry.text)) for entry in row.entries))
     return table

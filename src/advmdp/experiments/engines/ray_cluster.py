@@ -40,6 +40,8 @@ from advmdp.store.log import attach_log, detach_log
 POLL_SECONDS = 0.2
 CLIENT = "ray://"  # of addresses of a cluster that this machine is no part of
 CLUSTER_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+# The client of Ray sends no token unless it is told to, and reports a refusal as a timeout.
+TOKEN_REMEDY = "a cluster with tokens needs RAY_AUTH_MODE=token and its RAY_AUTH_TOKEN here too"
 RETRIES = 5  # of a task whose worker died; each resumes from the last checkpoint
 log = logging.getLogger(__name__)
 
@@ -205,7 +207,8 @@ def _needed(options: EngineOptions, there: Mapping[str, float]) -> dict[str, Any
 
 def _connect(address: str | None, workers: int | None) -> None:
     ray = _ray()
-    if address is not None and address.startswith(CLIENT) and _lacks("grpc"):
+    is_remote = address is not None and address.startswith(CLIENT)
+    if is_remote and _lacks("grpc"):
         raise MissingExtra("ray:// needs grpcio; install advmdp[ray]", field="address")
     try:
         ray.init(
@@ -217,5 +220,5 @@ def _connect(address: str | None, workers: int | None) -> None:
             configure_logging=True,
         )
     except (ConnectionError, RuntimeError, ValueError) as problem:
-        first = str(problem).splitlines()[0]
+        first = str(problem).splitlines()[0] + (f"; {TOKEN_REMEDY}" if is_remote else "")
         raise InvalidInput(f"cannot connect to a Ray cluster: {first}", field="address") from None

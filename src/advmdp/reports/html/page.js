@@ -22,8 +22,7 @@ function table(sheet) {
   const download = element("button", {type: "button", class: "download"}, top, "CSV");
   download.addEventListener("click", () => saveCsv(sheet.title, [sheet.columns,
     ...lines.map(({row}) => row.entries.map((entry) => entry.value ?? entry.text))]));
-  const sign = element("p", {class: "sign", hidden: ""}, box, "\u2190 the table goes on: scroll sideways \u2192");
-  const wide = element("div", {class: "wide", tabindex: 0}, box), grid = element("table", {}, wide);
+  const grid = element("table", {}, sideways(box));
   const head = element("tr", {}, element("thead", {}, grid)), body = element("tbody", {}, grid);
   const isNumber = sheet.columns.map((_, i) => sheet.rows.some((row) => row.entries[i].value !== null));
   const lines = sheet.rows.filter((row) => !row.learners.some((learner) => look.hidden.has(learner))).map((row) => {
@@ -52,9 +51,6 @@ function table(sheet) {
   });
   body.append(...lines.map(({line}) => line));
   if (sheet.note) element("p", {class: "note"}, box, sheet.note);
-  new ResizeObserver(() => {
-    sign.hidden = wide.scrollWidth <= wide.clientWidth + 1;
-  }).observe(wide);
   return box;
 }
 

@@ -3,16 +3,17 @@
 const report = JSON.parse(document.getElementById("data").textContent);
 const look = {...report.look, hidden: new Set()};
 const at = (id) => document.getElementById(id);
+const grid = element("table", {}, sideways(at("sheet")));
+const head = element("tr", {}, element("thead", {}, grid)), body = element("tbody", {}, grid);
 
 function draw() {
   at("charts").replaceChildren(...report.panels.map((panel) => chart(panel, look)));
-  const body = document.querySelector("tbody");
   body.replaceChildren();
   for (const row of report.sheet.rows) {
     if (row.learners.some((learner) => look.hidden.has(learner))) continue;
     const line = element("tr", {}, body);
-    for (const entry of row.entries)
-      element("td", entry.value === null ? {} : {class: "number"}, line, entry.text);
+    row.entries.forEach((entry, i) => element(i ? "td" : "th",
+      {...(entry.value === null ? {} : {class: "number"}), ...(i ? {} : {scope: "row"})}, line, entry.text));
   }
 }
 
@@ -25,7 +26,6 @@ for (const learner of report.learners) {
     draw();
   });
 }
-const head = element("tr", {}, document.querySelector("thead"));
 report.sheet.columns.forEach((name, i) => {
   const isNumber = report.sheet.rows.some((row) => row.entries[i].value !== null);
   element("th", {scope: "col", class: isNumber ? "number" : ""}, head, name);

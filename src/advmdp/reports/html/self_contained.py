@@ -19,8 +19,8 @@ from advmdp.reports.figures.panels import Panel, Series
 
 ASSETS = "advmdp.reports.html"
 """The package that holds the style and the scripts that pages share."""
-CHART_SCRIPTS = ("chart.js", "export.js")
-"""What pages with charts need."""
+CHART_SCRIPTS = ("chart.js", "export.js", "sideways.js")
+"""What pages with charts and tables need."""
 PALETTES = {"colours": COLOURS, "colours_on_dark": COLOURS_ON_DARK, "dashes": DASHES}
 DIGITS = 6  # significant digits of the numbers in a page: more than a screen can show
 

@@ -23,7 +23,10 @@ from advmdp.reports.tables.table_data import (
 
 TOLD = "told"
 """The column that says what a learner is told; every table that ranks learners has it."""
-TOLD_NOTE = "Told: P, the transition; all, the losses of all pairs; -, those of its path alone."
+TOLD_NOTE = (
+    "Told: P, the transition; all, the losses of all pairs; -, those of its path alone; sum, only "
+    "their sum; ?, a learner of your own."
+)
 
 
 def overview_table(cells: Sequence[Cell]) -> TableData:

@@ -10,9 +10,10 @@ TERMS = {
     "sees before comparing it with others.",
     "told": "What the learner is told beside the losses of its path. P: the transition; all: the "
     "losses of all pairs after the episode (full information); -: neither (bandit feedback, "
-    "unknown transition); ?: not in the catalogue.",
+    "unknown transition); sum: not even those of its path, only their sum; ?: not in the "
+    "catalogue.",
     "knows and sees": "Whether the learner is told the transition P, and whether it sees the "
-    "losses of its own path or those of all pairs.",
+    "losses of its own path, their sum, or those of all pairs.",
     "n": "The number of replicates: worlds, losses and random numbers that were drawn anew.",
     "runs": "Finished runs: one for each learner and replicate.",
     "T": "The number of episodes; learners with a horizon are tuned for it.",
