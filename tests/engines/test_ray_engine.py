@@ -100,3 +100,14 @@ def test_a_remote_address_needs_the_client(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(ray_cluster, "_lacks", lambda module: module == "grpc")
     with pytest.raises(MissingExtra, match=r"address: ray:// needs grpcio; install advmdp\[ray\]"):
         ray_cluster._connect("ray://127.0.0.1:1", None)
+
+
+def test_a_client_that_is_not_let_in_is_told_of_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise ConnectionError("ray client connection timeout")
+
+    monkeypatch.setattr(ray_cluster._ray(), "init", refuse)
+    with pytest.raises(InvalidInput, match=r"timeout; .* RAY_AUTH_MODE=token and"):
+        ray_cluster._connect("ray://127.0.0.1:1", None)
+    with pytest.raises(InvalidInput, match=r"timeout$"):
+        ray_cluster._connect("auto", None)

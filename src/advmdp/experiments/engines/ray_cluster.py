@@ -220,5 +220,7 @@ def _connect(address: str | None, workers: int | None) -> None:
             configure_logging=True,
         )
     except (ConnectionError, RuntimeError, ValueError) as problem:
-        first = str(problem).splitlines()[0] + (f"; {TOKEN_REMEDY}" if is_remote else "")
+        first = str(problem).splitlines()[0]
+        if is_remote and "timeout" in first:
+            first = f"{first}; {TOKEN_REMEDY}"
         raise InvalidInput(f"cannot connect to a Ray cluster: {first}", field="address") from None
