@@ -9,6 +9,7 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.mirror.mirror_descent import OWN
 from advmdp.layout import Layout
 from advmdp.learners.baselines import MEMORY, chosen_baseline
+from advmdp.learners.hints import HintChoice
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_alpha,
@@ -69,7 +70,7 @@ class BanditUCOREPS(MirrorDescent):
         baseline: str | None = None,
         baseline_memory: int = MEMORY,
         damping_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         control = (baseline, baseline_memory, damping_scale)
         rates = (eta, log_scale, eta_scale)
@@ -150,7 +151,7 @@ class FlooredBanditUCOREPS(BanditUCOREPS):
         baseline: str | None = None,
         baseline_memory: int = MEMORY,
         damping_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout = checked_layout(layout)
         alpha = checked_rate(1.0 / layout.n_states**2 if alpha is None else alpha, "alpha")
@@ -204,7 +205,7 @@ class ShiftedBanditUCOREPS(BanditUCOREPS):
         baseline: str | None = None,
         baseline_memory: int = MEMORY,
         damping_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         largest = 1.0 / int(layout.row_sizes().max())

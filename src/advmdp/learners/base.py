@@ -302,6 +302,12 @@ def sees_the_sum(learner: Any) -> bool:
     return offers(learner, DeclaresFeedback) and learner.feedback == "aggregate"
 
 
+def context_of(learner: Any) -> int | None:
+    """The context that a learner is in; None for one that does not say."""
+    context: int | None = getattr(learner, "context", None)
+    return context
+
+
 def takes_any_losses(learner: Any) -> bool:
     """Whether a learner takes losses outside [0, 1]."""
     return offers(learner, AcceptsAnyLosses) and bool(learner.accepts_any_losses)

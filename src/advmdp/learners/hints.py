@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,6 +27,8 @@ from advmdp.number_checks import shown, whole_number
 from advmdp.steps.estimates import nothing_remembered
 
 Arrays = dict[str, NDArray[Any]]
+HintChoice = str | int | Sequence[Any] | Callable[..., Any] | None
+"""``"last"``, a number of episodes, a table, or a function of the history."""
 HISTORY = ("history.states", "history.path", "history.losses")
 
 

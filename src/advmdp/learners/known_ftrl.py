@@ -11,6 +11,7 @@ from advmdp.layout import Floats, Layout
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.ftrl import FollowTheRegularisedLeader, box_of_one
+from advmdp.learners.hints import HintChoice
 from advmdp.learners.tuning import checked_horizon, checked_layout, checked_rate
 from advmdp.number_checks import unit_number
 
@@ -62,7 +63,7 @@ class TsallisFTRL(FollowTheRegularisedLeader):
         log_barrier: float | None = None,
         eta_scale: float = 1.0,
         barrier_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         theory = 128.0 * layout.n_layers**3
@@ -131,7 +132,7 @@ class LogBarrierFTRL(FollowTheRegularisedLeader):
         prediction_rate: float = 0.0,
         barrier_scale: float = 1.0,
         adapt_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         barrier = checked_rate(

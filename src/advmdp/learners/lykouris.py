@@ -69,7 +69,7 @@ class Lykouris(BanditLearner, HasHorizon):
     >>> from advmdp.learners.feedback import Trajectory
     >>> learner = Lykouris(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, width_scale=0.001)
     >>> learner.n_levels, learner.level
-    (7, 1)
+    (7, 2)
     >>> learner.update(Trajectory(states=[0, 1, 0], actions=[0, 1], losses=[1.0, 0.0]))
     >>> learner.policy()[0]
     array([[0., 1.]])

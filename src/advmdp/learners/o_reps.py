@@ -9,6 +9,7 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.mirror.mirror_descent import FULL, OWN
 from advmdp.layout import Layout
 from advmdp.learners.baselines import MEMORY, chosen_baseline
+from advmdp.learners.hints import HintChoice
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_horizon,
@@ -61,7 +62,7 @@ class OREPS(MirrorDescent):
         n_episodes: int,
         eta: float | None = None,
         eta_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         theory = math.sqrt(log_pairs_per_layer(layout) / n_episodes)
@@ -124,7 +125,7 @@ class OREPSBandit(MirrorDescent):
         baseline: str | None = None,
         baseline_memory: int = MEMORY,
         damping_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         gamma_scale = checked_rate(gamma_scale, "gamma_scale", zero_allowed=True)

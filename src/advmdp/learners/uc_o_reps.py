@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from advmdp.kernels.learners.mirror.mirror_descent import FULL
 from advmdp.layout import Layout
+from advmdp.learners.hints import HintChoice
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_delta,
@@ -62,7 +62,7 @@ class UCOREPS(MirrorDescent):
         eta: float | None = None,
         log_scale: float = 1.0,
         eta_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from advmdp.kernels.ftrl.model import EMPIRICAL, LOWER
 from advmdp.kernels.learners.mirror.mirror_descent import UPPER
 from advmdp.layout import Layout
 from advmdp.learners.ftrl import FollowTheRegularisedLeader
+from advmdp.learners.hints import HintChoice
 from advmdp.learners.tuning import (
     checked_delta,
     checked_horizon,
@@ -74,7 +74,7 @@ class UOBFTRL(FollowTheRegularisedLeader):
         bonus_scale: float = 1.0,
         eta_scale: float = 1.0,
         barrier_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         barrier = checked_rate(
@@ -156,7 +156,7 @@ class OptimisticFTRL(FollowTheRegularisedLeader):
         root_scale: float = 0.0,
         barrier_scale: float = 1.0,
         adapt_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         barrier = checked_rate(

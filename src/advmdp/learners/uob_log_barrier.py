@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from advmdp.kernels.ftrl.triples.step import TripleStep
 from advmdp.kernels.learners.mirror.mirror_descent import UPPER
 from advmdp.kernels.model.measure import Measure
 from advmdp.layout import Layout
+from advmdp.learners.hints import HintChoice
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_delta,
@@ -84,7 +84,7 @@ class UOBLogBarrier(MirrorDescent):
         log_scale: float = 1.0,
         eta_scale: float = 1.0,
         growth_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)

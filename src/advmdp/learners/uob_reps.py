@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from advmdp.kernels.learners.mirror.mirror_descent import PRINTED, UPPER
 from advmdp.layout import Layout
 from advmdp.learners.baselines import MEMORY, chosen_baseline
+from advmdp.learners.hints import HintChoice
 from advmdp.learners.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import (
     checked_delta,
@@ -84,7 +85,7 @@ class UOBREPS(MirrorDescent):
         baseline: str | None = None,
         baseline_memory: int = MEMORY,
         damping_scale: float = 1.0,
-        hint: Any = None,
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)

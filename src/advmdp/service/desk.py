@@ -15,6 +15,7 @@ from advmdp.learners.base import (
     IssuesRecords,
     TakesContexts,
     checked_learner,
+    context_of,
     horizon_of,
     offers,
     sees_all_losses,
@@ -108,12 +109,12 @@ class Desk:
             return [table.copy() for table in self.learner.policy()]
         if not offers(self.learner, TakesContexts):
             raise InvalidInput(_takes_none(self.learner))
-        if not hasattr(self.learner, "context"):
+        before = context_of(self.learner)
+        if before is None:
             raise InvalidInput(
                 f"context: a {type(self.learner).__name__} does not say which one it is in; begin "
                 "an episode to see its policy"
             )
-        before = self.learner.context
         self.learner.enter(context)
         try:
             return [table.copy() for table in self.learner.policy()]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, TypeAdapter
 
 from advmdp.errors import InvalidInput
-from advmdp.learners.base import HasEpochs, HasLayout, HasWidth, offers
+from advmdp.learners.base import CountsEpisodes, HasEpochs, HasLayout, HasWidth, offers
 from advmdp.number_checks import shown
 from advmdp.service import Closing, Service, Ticket
 from advmdp.service.feedback_io import Stub, stamp_of
@@ -143,7 +143,7 @@ class Exchange:
                 **self._counts(),
                 "clipped": desk.clipped,
                 "losses_outside": desk.losses_outside,
-                "episodes": getattr(learner, "episodes", None),
+                "episodes": learner.episodes if offers(learner, CountsEpisodes) else None,
                 "epoch": learner.epoch if offers(learner, HasEpochs) else None,
                 "mean_width": float(learner.mean_width) if offers(learner, HasWidth) else None,
             }

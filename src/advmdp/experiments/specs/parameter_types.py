@@ -7,7 +7,7 @@ would accept: the string "false" counts as true.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -23,7 +23,8 @@ CHECKED_TYPES: dict[Any, tuple[Any, str]] = {  # accepted classes, and the messa
     str: (str, "is not a string; write it in quotes"),
     Sequence: (list | tuple, "is not a list; write one such as [1, 3, 3, 1]"),
 }
-IMPLICIT_TYPES = (NoneType, np.random.SeedSequence)  # not writable: a spec omits the key instead
+# Not writable: a spec omits the key instead.
+IMPLICIT_TYPES = (NoneType, np.random.SeedSequence, Callable)
 
 
 def check_types(given: Mapping[str, Any], parameters: Mapping[str, inspect.Parameter]) -> None:
@@ -46,9 +47,9 @@ def check_type(value: Any, annotation: Any, field: str) -> None:
     """Reject a value that an annotation does not allow; unlisted types accept every value."""
     is_union = get_origin(annotation) in (Union, UnionType)
     choices = get_args(annotation) if is_union else (annotation,)
-    choices = tuple(choice for choice in choices if choice not in IMPLICIT_TYPES)
-    plain = [get_origin(choice) or choice for choice in choices]
-    if not all(one in CHECKED_TYPES for one in plain):
+    choices = tuple(each for each in choices if _plain(each) not in IMPLICIT_TYPES)
+    plain = [_plain(choice) for choice in choices]
+    if not plain or not all(one in CHECKED_TYPES for one in plain):
         return
     if not any(_is_instance(value, one) for one in plain):
         raise InvalidInput(f"{value!r} {CHECKED_TYPES[plain[0]][1]}", field=field)
@@ -56,6 +57,10 @@ def check_type(value: Any, annotation: Any, field: str) -> None:
         (item_annotation,) = get_args(choices[0])
         for i, item in enumerate(value):
             check_type(item, item_annotation, f"{field}[{i}]")
+
+
+def _plain(annotation: Any) -> Any:
+    return get_origin(annotation) or annotation
 
 
 def _is_instance(value: Any, expected: Any) -> bool:
