@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -92,11 +93,10 @@ def test_bands_of_many_wait_for_the_pointer(page: Page) -> None:
     page.click("#tab-regret")
     page.get_by_role("button", name="together").click()
     band = page.locator("#regret path.band[data-key='fpop']")
-    assert band.evaluate("made => getComputedStyle(made).opacity") == "0"
+    expect(band).to_have_css("opacity", "0")  # waits: a chart is drawn anew after the click
     page.locator("#legend button[data-key='fpop']").hover()
-    assert float(band.evaluate("made => getComputedStyle(made).opacity")) > 0.1
-    other = page.locator("#regret path.band[data-key='uob-reps']")
-    assert other.evaluate("made => getComputedStyle(made).opacity") == "0"
+    expect(band).to_have_css("opacity", re.compile(r"0\.[1-9]"))
+    expect(page.locator("#regret path.band[data-key='uob-reps']")).to_have_css("opacity", "0")
 
 
 def test_one_row_for_each_against_the_chosen_one(page: Page) -> None:
