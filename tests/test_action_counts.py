@@ -11,7 +11,7 @@ import pytest
 
 import advmdp as am
 from advmdp.kernels.model.visits import EPISODES
-from advmdp.layout_actions import spread_path
+from advmdp.layout.actions import spread_path
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.feedback import check_trajectory
 from tests.reference.contract import feedback_of, made

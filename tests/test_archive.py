@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from advmdp.archive import DTYPES, MAGIC, VERSION, pack, read_archive, unpack, write_archive
-from advmdp.atomic_files import replacing
 from advmdp.errors import AdvMDPError, DamagedFile, InvalidInput, StorageFailure
+from advmdp.files.archive import DTYPES, MAGIC, VERSION, pack, read_archive, unpack, write_archive
+from advmdp.files.atomic import replacing
 
 HEADER = {"name": "ü", "rate": 0.1, "sizes": [1, 3, 1], "nested": {"none": None, "yes": True}}
 ARRAYS = {
@@ -272,7 +272,7 @@ def test_an_interruption_leaves_the_old_file_and_nothing_else(
 KILLED_WRITERS = """
 import os, signal, sys
 import numpy as np
-from advmdp.archive import write_archive
+from advmdp.files.archive import write_archive
 
 arrays = {"x": np.full(1000, 2.0), "y": np.full(1000, 2.0)}
 for n in range(1, 10**6):

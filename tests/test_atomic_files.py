@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from advmdp.atomic_files import replacing, write_atomically
 from advmdp.errors import StorageFailure
+from advmdp.files.atomic import replacing, write_atomically
 from advmdp.reports.figures.regret_plot import plot_regret
 from advmdp.reports.html.report_page import write_report
 from tests.reports.frames import made_up_results

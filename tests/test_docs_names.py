@@ -236,13 +236,17 @@ def test_the_checks_can_fail() -> None:
             "kernels/mirror.py",
             "kernels/mirror/",
             "kernels/kl/dual.py: Pool",
-            "layout.py: Layout.rows",
+            "layout/layout.py: Layout.rows",
         ),
         *("advmdp.kernels.episode", "advmdp.kernels.kl.dual.Pool", "am.TransitionSet"),
     ):
         assert problem_of(wrong), wrong
     for right in (
         *("kernels/kl/dual.py", "kernels/kl/", "kernels/kl/dual.py: Dual, Dual.beta", "am.play"),
-        *("layout.py: Layout.layer_start", "advmdp.kernels.kl.dual.Dual", "tests/test_every_*.py"),
+        *(
+            "layout/layout.py: Layout.layer_start",
+            "advmdp.kernels.kl.dual.Dual",
+            "tests/test_every_*.py",
+        ),
     ):
         assert problem_of(right) is None, right

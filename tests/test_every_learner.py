@@ -17,7 +17,7 @@ import pytest
 import advmdp as am
 from advmdp.learners.base import CAPABILITIES, offers, takes_any_losses
 from advmdp.learners.catalogue import LEARNERS
-from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from tests.reference.contract import (
     COMPILED,
     DENSE,

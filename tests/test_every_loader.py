@@ -32,7 +32,7 @@ def test_wrong_data_is_refused_or_harmless(name: str, tmp_path: Path) -> None:
 def test_versions_and_numbers_that_are_text(tmp_path: Path) -> None:
     """What the attempts have found, kept."""
     import advmdp as am
-    from advmdp.archive import read_archive, write_archive
+    from advmdp.files.archive import read_archive, write_archive
 
     am.Service(am.Uniform(am.Layout((1, 2, 1), 2))).save(tmp_path / "service")
     good, arrays = read_archive(tmp_path / "service", "service")
@@ -54,7 +54,7 @@ from pathlib import Path
 import numpy as np
 from numba.core import config
 import advmdp as am
-from advmdp.archive import read_archive, write_archive
+from advmdp.files.archive import read_archive, write_archive
 from tests.fuzz.loaders import goes_on, saved_learner
 from tests.fuzz.mutations import altered
 

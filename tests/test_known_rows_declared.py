@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.known_rows import known_row_tables
 from advmdp.layout import Table
+from advmdp.layout.known_rows import known_row_tables
 
 DENSE = am.Layout((1, 2, 3, 1), 2)
 SPARSE = am.Layout(

@@ -119,7 +119,7 @@ def test_it_is_played_on_a_gpu() -> None:
 
 NAMES = {kind.__name__ for kind in SETS}
 # ``uniform_measure`` and ``is_balanced`` ask whether everything is known.
-TELLS_APART = {"learners/initial_measure.py": {"KnownRows"}}
+TELLS_APART = {"learners/mirror/initial_measure.py": {"KnownRows"}}
 
 
 def told_apart(source: str) -> set[str]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.archive import read_archive, write_archive
+from advmdp.files.archive import read_archive, write_archive
 
 HUGE: dict[str, tuple[Any, int, str]] = {
     "states": ([1, 10**9, 1], 1, "states are too many"),

@@ -10,7 +10,6 @@ from advmdp.startup import tell_in_one_line
 tell_in_one_line()
 choose_kernel_cache()
 
-from advmdp.broken_off import with_break_off
 from advmdp.errors import (
     AdvMDPError,
     DamagedFile,
@@ -26,33 +25,37 @@ from advmdp.evaluation.rewards import RewardCurves, Rewards
 from advmdp.evaluation.run import Run
 from advmdp.experiments.own.registry import register
 from advmdp.layout import Layout
+from advmdp.layout.broken_off import with_break_off
+from advmdp.layout.start_view import StartView, start_views
 from advmdp.learners import planners
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
 from advmdp.learners.adaptive.ada_o_reps import AdaOREPS, AdaUCOREPS
 from advmdp.learners.adaptive.per_context import PerContext
-from advmdp.learners.aggregate_ftrl import AggregateTsallisFTRL, AggregateUOBFTRL
-from advmdp.learners.bandit_uc_o_reps import (
+from advmdp.learners.base import Learner
+from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.doubling import Doubling
+from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
+from advmdp.learners.fpop import FPL, FPOP
+from advmdp.learners.ftrl.aggregate import AggregateTsallisFTRL, AggregateUOBFTRL
+from advmdp.learners.ftrl.known import LogBarrierFTRL, TsallisFTRL
+from advmdp.learners.ftrl.unknown import UOBFTRL, OptimisticFTRL
+from advmdp.learners.late.delayed import DelayedUOBFTRL, DelayedUOBREPS
+from advmdp.learners.mirror.bandit_uc_o_reps import (
     BanditUCOREPS,
     FlooredBanditUCOREPS,
     ShiftedBanditUCOREPS,
 )
-from advmdp.learners.base import Learner
-from advmdp.learners.catalogue import LEARNERS
-from advmdp.learners.delayed import DelayedUOBFTRL, DelayedUOBREPS
-from advmdp.learners.doubling import Doubling
-from advmdp.learners.exp3_ix import Exp3IX
-from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
-from advmdp.learners.fpop import FPL, FPOP
-from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
-from advmdp.learners.loading import load
-from advmdp.learners.lykouris import Lykouris
-from advmdp.learners.mdp_e import MDPE
+from advmdp.learners.mirror.o_reps import OREPS, OREPSBandit
+from advmdp.learners.mirror.uc_o_reps import UCOREPS, UCOREPSBox
+from advmdp.learners.mirror.uob_log_barrier import UOBLogBarrier
+from advmdp.learners.mirror.uob_reps import UOBREPS, UOBREPSL1, UOBREPSBaseline, UOBREPSL1Printed
 from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
 from advmdp.learners.mixtures.corral import Corral
 from advmdp.learners.mixtures.mixture import Mixture
-from advmdp.learners.ngs2010 import NGS2010
-from advmdp.learners.o_reps import OREPS, OREPSBandit
 from advmdp.learners.per_start import PerStart
+from advmdp.learners.per_state.exp3_ix import Exp3IX
+from advmdp.learners.per_state.mdp_e import MDPE
+from advmdp.learners.per_state.ngs2010 import NGS2010
 from advmdp.learners.policy_optimisation.aggregate import (
     AggregateDilatedBonus,
     KnownAggregateDilatedBonus,
@@ -62,19 +65,16 @@ from advmdp.learners.policy_optimisation.dilated_bonus import DilatedBonus
 from advmdp.learners.policy_optimisation.full_information import APOMVP, OPPO
 from advmdp.learners.policy_optimisation.pomd import POMD
 from advmdp.learners.presets import PRACTICAL
-from advmdp.learners.q_learning import QLearningB, QLearningH
-from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
-from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
-from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
+from advmdp.learners.saving.loading import load
+from advmdp.learners.stochastic.lykouris import Lykouris
+from advmdp.learners.stochastic.q_learning import QLearningB, QLearningH
+from advmdp.learners.stochastic.ucbvi import UCBVIBF, UCBVICH
+from advmdp.learners.stochastic.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
-from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
-from advmdp.learners.uob_log_barrier import UOBLogBarrier
-from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSBaseline, UOBREPSL1Printed
 from advmdp.play import play
 from advmdp.playing.watch import Progress
 from advmdp.reports.open_store import open_store
 from advmdp.service import Service, Ticket, open_service
-from advmdp.start_view import StartView, start_views
 from advmdp.starts import StartsRun, play_starts
 from advmdp.steps.confidence import AnyTransition, BoxSet, KnownTransition, L1Set
 from advmdp.steps.minimise import minimise

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import flag, function, instance
+from advmdp.checks.arguments import flag, function, instance
+from advmdp.checks.numbers import shown
+from advmdp.checks.range_policy import checked_outside
 from advmdp.display.progress_line import ProgressLine
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.observations import Moment, Observer
@@ -33,14 +35,12 @@ from advmdp.learners.base import (
     plays_compiled,
 )
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
-from advmdp.number_checks import shown
 from advmdp.playing.contexts import checked_contexts
 from advmdp.playing.late_loops import play_late_compiled, play_late_protocol
 from advmdp.playing.late_queue import LateQueue
 from advmdp.playing.loops import play_compiled, play_protocol
 from advmdp.playing.snapshots import part_of, restore_learner, stateful
 from advmdp.playing.watch import Keep, Progress, Watch
-from advmdp.range_policy import checked_outside
 from advmdp.seeds import seed_words
 from advmdp.world.clipped_losses import ClippedStream, with_range
 from advmdp.world.delays import DelayProcess, checked_delays

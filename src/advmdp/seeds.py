@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.number_checks import whole_number
+from advmdp.checks.numbers import whole_number
 
 Seed = int | np.random.SeedSequence
 """What a user may give."""

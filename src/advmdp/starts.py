@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
+from advmdp.checks.numbers import shown, whole_array
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import Decomposition
 from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Floats
+from advmdp.layout.start_view import StartView, start_views
 from advmdp.learners.base import Learner, check_range, checked_learner, is_made_for
 from advmdp.learners.per_start import PerStart
 from advmdp.learners.tuning import checked_horizon
-from advmdp.number_checks import shown, whole_array
 from advmdp.playing.loops import episode_player
 from advmdp.seeds import seed_words
-from advmdp.start_view import StartView, start_views
 from advmdp.world.loss_streams import checked_process
 from advmdp.world.losses import History, LossProcess
 from advmdp.world.mdp import LayeredMDP

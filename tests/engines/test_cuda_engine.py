@@ -66,7 +66,7 @@ def test_no_gpu_is_said_in_one_line_and_nothing_is_created(tmp_path: Path) -> No
 HOSTILE = """
 import logging, sys
 from pathlib import Path
-from advmdp.archive import write_archive
+from advmdp.files.archive import write_archive
 from advmdp.experiments.engines.cuda_batches import KIND, CudaEngine, batch_checkpoint
 from advmdp.experiments.runner import run_all
 from advmdp.store import Store

@@ -16,7 +16,6 @@ import numpy as np
 import tomli_w
 
 import advmdp as am
-from advmdp.archive import pack, read_archive, unpack, write_archive
 from advmdp.batch.columns import Block
 from advmdp.batch.resuming import SavedBatch
 from advmdp.batch.runs import BatchRun, casts
@@ -26,6 +25,7 @@ from advmdp.experiments.engines.interface import CheckpointSchedule
 from advmdp.experiments.engines.single_run import play_run
 from advmdp.experiments.spec import RunSpec
 from advmdp.experiments.sweep import SweepSpec
+from advmdp.files.archive import pack, read_archive, unpack, write_archive
 from advmdp.kernels.accounting.evaluation_point import N_FIGURES
 from advmdp.service.journal import Journal
 from advmdp.store import Store, manifest

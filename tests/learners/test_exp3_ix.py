@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.learners.exp3_ix import Exp3IX
+from advmdp.learners.per_state.exp3_ix import Exp3IX
 from tests.reference.instances import random_kernel
 from tests.reference.plain_hedge import PlainExp3IX, sample_episode
 from tests.reference.tables import greatest_difference

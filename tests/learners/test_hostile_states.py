@@ -18,10 +18,10 @@ import pytest
 from numpy.typing import NDArray
 
 import advmdp as am
-from advmdp.archive import read_archive, write_archive
+from advmdp.files.archive import read_archive, write_archive
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.compiled import CompiledLearner
-from advmdp.learners.state_checks import CHECKS
+from advmdp.learners.saving.state_checks import CHECKS
 from tests.fuzz.mutations import altered
 from tests.reference.contract import (
     DENSE,

@@ -10,12 +10,12 @@ import pytest
 import advmdp as am
 from advmdp.kernels.model.row_status import KNOWN
 from advmdp.kernels.sets.interface import learns_from_counts
+from advmdp.layout.start_view import start_views
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.fpop import FPOP
 from advmdp.learners.occupancy_learner import OccupancyLearner
 from advmdp.learners.policy_optimisation.bandit import BanditPolicyOptimisation
-from advmdp.learners.ucrl2 import UCRL2
-from advmdp.start_view import start_views
+from advmdp.learners.stochastic.ucrl2 import UCRL2
 from tests.batch.simulator import simulate
 from tests.reference.contract import (
     COMPILED,

@@ -15,7 +15,7 @@ import advmdp as am
 from advmdp.kernels.learners.mirror.mirror_descent import FULL, OWN, UPPER
 from advmdp.kernels.planning.optimism import optimistic_response
 from advmdp.layout import Floats
-from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from advmdp.steps.confidence import ConfidenceSet, KnownTransition
 from advmdp.steps.workspace import new_reach
 from tests.reference.brute_force import best_deterministic_loss

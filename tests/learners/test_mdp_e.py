@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.learners.mdp_e import MDPE
+from advmdp.learners.per_state.mdp_e import MDPE
 from tests.reference.brute_force import all_trajectories
 from tests.reference.instances import random_kernel, random_policy
 from tests.reference.plain_hedge import (

@@ -12,7 +12,7 @@ import advmdp as am
 from advmdp.kernels.learners.mirror.mirror_descent import OWN, UPPER
 from advmdp.kernels.model.row_status import BOUND
 from advmdp.layout import Layout, Table
-from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import width_log_term
 from advmdp.steps.confidence import KnownTransition, L1Set
 from tests.reference.brute_force import all_trajectories

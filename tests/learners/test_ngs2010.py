@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.learners.ngs2010 import NGS2010
+from advmdp.learners.per_state.ngs2010 import NGS2010
 from tests.reference.brute_force import all_trajectories, deterministic_policies
 from tests.reference.instances import random_kernel
 from tests.reference.plain_hedge import PlainNGS, masses, q_values, sample_episode

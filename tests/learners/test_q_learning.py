@@ -9,7 +9,7 @@ import pytest
 
 import advmdp as am
 from advmdp.kernels.learners.q_learning import learning_rate
-from advmdp.learners.q_learning import QLearningB, QLearningH
+from advmdp.learners.stochastic.q_learning import QLearningB, QLearningH
 from tests.reference.plain_stochastic import PlainQLearning
 from tests.reference.shadow import (
     Shadow,

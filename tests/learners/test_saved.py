@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.archive import read_archive, write_archive
+from advmdp.files.archive import read_archive, write_archive
 from advmdp.kernels.runtime.storage import Storage, leaves
-from advmdp.layout_io import declared_successors
+from advmdp.layout.io import declared_successors
 from advmdp.learners.catalogue import LEARNERS
-from advmdp.learners.saveable import Saveable
+from advmdp.learners.saving.saveable import Saveable
 from tests.reference.contract import (
     COMPILED,
     DENSE,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
+from advmdp.learners.stochastic.ucbvi import UCBVIBF, UCBVICH
 from tests.reference.plain_stochastic import PlainUCBVI
 from tests.reference.shadow import (
     Shadow,

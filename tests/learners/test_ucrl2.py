@@ -9,7 +9,7 @@ import pytest
 
 import advmdp as am
 from advmdp.kernels.model.row_status import FREE
-from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
+from advmdp.learners.stochastic.ucrl2 import UCRL2, SlidingWindowUCRL2
 from tests.reference.plain_stochastic import PlainUCRL2
 from tests.reference.shadow import (
     Shadow,

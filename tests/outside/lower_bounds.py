@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import advmdp as am
 from advmdp.kernels.learners.mirror.mirror_descent import UPPER
 from advmdp.kernels.model.row_status import BOUND, FREE
-from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import width_log_term
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.workspace import with_known_rows

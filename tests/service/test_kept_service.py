@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.archive import read_archive, write_archive
+from advmdp.files.archive import read_archive, write_archive
 from advmdp.service.journal import Journal
 from tests.reference.contract import DENSE, assert_same_state, doubling, made
 from tests.service.test_service import played, serve

@@ -21,7 +21,7 @@ from advmdp.kernels.runtime.storage import Lasting, Scratch
 from advmdp.kernels.runtime.targets import kernel, leaf
 from advmdp.kernels.steps import interface
 from advmdp.kernels.steps.interface import RESIDUAL, Certificate
-from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.learners.mirror.mirror_descent import MirrorDescent
 
 
 class TsallisStep(NamedTuple):

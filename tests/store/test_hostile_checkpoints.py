@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from advmdp.archive import read_archive, write_archive
 from advmdp.experiments.engines.interface import CheckpointSchedule
 from advmdp.experiments.engines.results import RunStopped
 from advmdp.experiments.engines.single_run import play_run
+from advmdp.files.archive import read_archive, write_archive
 from advmdp.store import Store
 from advmdp.store.checkpoints import KIND
 from tests.experiments.sweeps import curve_bytes, one_run, play_here

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from advmdp.cli import main
-from advmdp.plain_files import read_plain
+from advmdp.files.plain import read_plain
 from advmdp.store import Store
 from advmdp.store.run_lock import RunLock, is_locked
 from tests.experiments.sweeps import finished_command, one_run, play_here

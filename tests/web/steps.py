@@ -15,9 +15,9 @@ import numpy as np
 from advmdp.evaluation.run import log_spaced
 from advmdp.experiments.spec import RunSpec
 from advmdp.store import Store
-from advmdp.store.announcement import announced
 from advmdp.store.outcome import Outcome
-from advmdp.store.progress_note import NoteWriter
+from advmdp.store.progress.announcement import announced
+from advmdp.store.progress.progress_note import NoteWriter
 from advmdp.store.run_lock import RunLock
 from advmdp.web.page.routes import page_app
 from advmdp.web.page.serving import loopback_socket, server_of

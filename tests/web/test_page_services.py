@@ -98,7 +98,7 @@ def test_the_history_outlives_the_process(tmp_path: Path) -> None:
     ],
 )
 def test_histories_that_nobody_wrote(change: dict[str, Any], tmp_path: Path) -> None:
-    from advmdp.archive import read_archive, write_archive
+    from advmdp.files.archive import read_archive, write_archive
 
     service = am.Service(am.Exp3IX(LAYOUT, n_episodes=100))
     served_episodes(service, 3)

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from advmdp.cli import main
 from advmdp.experiments.engines.interface import CheckpointSchedule
 from advmdp.experiments.engines.single_run import play_run
-from advmdp.store import Store, live_store, progress_note
-from advmdp.store.announcement import announced, announced_runs
-from advmdp.store.live_store import LiveStore
-from advmdp.store.progress_note import NoteWriter, read_note
+from advmdp.store import Store
+from advmdp.store.progress import live_store, progress_note
+from advmdp.store.progress.announcement import announced, announced_runs
+from advmdp.store.progress.live_store import LiveStore
+from advmdp.store.progress.progress_note import NoteWriter, read_note
 from advmdp.store.run_lock import RunLock, is_locked
 from advmdp.web.page.states import State, change_between
 from advmdp.web.page.sweep_counts import seconds_left, watched_cells

@@ -52,8 +52,8 @@ Shown = tuple[str, "Layout", dict[str, "Floats"], "tuple[Floats, str] | None"]
 
 def _of_file(file: Path) -> Shown:
     from advmdp.learners.base import Auditable, offers
-    from advmdp.learners.loading import load
     from advmdp.learners.pair_knowledge import knowledge_of, pair_columns
+    from advmdp.learners.saving.loading import load
 
     learner = load(file)
     layout = learner.layout
@@ -96,7 +96,7 @@ def _write(
     flow: tuple[Floats, str] | None,
 ) -> None:
     """Write the form that the name of the file asks for."""
-    from advmdp.atomic_files import write_atomically
+    from advmdp.files.atomic import write_atomically
     from advmdp.learners.pair_frame import frame_of
     from advmdp.reports.figures.flow_picture import flow_picture
     from advmdp.store.frames import as_bytes

@@ -28,8 +28,8 @@ def list_runs(
     """List the runs of a store, or some of them."""
     from advmdp.cli.terminal.listing import runs_lines, totals_lines
     from advmdp.store import Store
+    from advmdp.store.progress.under_way import positions
     from advmdp.store.selection import Selection
-    from advmdp.store.under_way import positions
 
     there = Store(store)
     frame = Selection(learner, mdp, losses, status, episodes).of(there.runs())
@@ -77,7 +77,7 @@ def export(
 
     Beside the figures there is a column for every parameter of the specs.
     """
-    from advmdp.atomic_files import write_atomically
+    from advmdp.files.atomic import write_atomically
     from advmdp.store import Store
     from advmdp.store.frames import as_bytes, with_identity, with_parameters
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
 from advmdp.kernels.model.flow import best_response, forward
 from advmdp.layout import Floats, Table
 from advmdp.world.mdp import LayeredMDP

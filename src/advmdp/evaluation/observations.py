@@ -32,7 +32,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import function
+from advmdp.checks.arguments import function
+from advmdp.checks.numbers import shown, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.run import Recorder
 from advmdp.kernels.steps.interface import GAP, RESIDUAL, certificate_of
@@ -45,7 +46,6 @@ from advmdp.learners.base import (
     Learner,
     offers,
 )
-from advmdp.number_checks import shown, whole_number
 
 
 class Moment(NamedTuple):

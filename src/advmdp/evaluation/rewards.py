@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
+from advmdp.checks.numbers import float_array, real_number, whole_array, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.run import Run
 from advmdp.evaluation.schema import Kind, Level, reward_columns, value_of
 from advmdp.layout import Floats
-from advmdp.number_checks import float_array, real_number, whole_array, whole_number
 
 
 def in_rewards(kind: Kind, values: Any, n_steps: Any, low: Any, high: Any) -> Any:

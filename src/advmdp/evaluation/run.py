@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import shown, whole_array
 from advmdp.display.pictures import curve_picture
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput, MissingExtra
@@ -35,7 +36,6 @@ from advmdp.learners.base import (
     horizon_of,
     offers,
 )
-from advmdp.number_checks import shown, whole_array
 from advmdp.world.mdp import LayeredMDP
 
 Snapshot = dict[str, NDArray[Any]]

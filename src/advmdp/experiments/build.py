@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.evaluation.run import checked_checkpoints, log_spaced
 from advmdp.experiments.catalogue import BY_CONTEXT, Factory

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from advmdp.checks.numbers import unit_number, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats
-from advmdp.number_checks import unit_number, whole_number
 from advmdp.world import losses
 from advmdp.world.mdp import LayeredMDP
 

@@ -18,7 +18,7 @@ from advmdp.experiments.engines.interface import Engine
 from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunResult
 from advmdp.experiments.spec import RunSpec
 from advmdp.store import Store
-from advmdp.store.announcement import announced
+from advmdp.store.progress.announcement import announced
 from advmdp.store.run_lock import RunLock
 
 ATTEMPTS = 3  # at a run whose worker is lost

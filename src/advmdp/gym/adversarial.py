@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.trajectory import pick
 from advmdp.kernels.runtime.random_numbers import TRAJECTORY, uniform_pair

@@ -6,9 +6,9 @@ from typing import Any
 
 import gymnasium
 
-from advmdp.argument_checks import with_methods
+from advmdp.checks.arguments import with_methods
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
-from advmdp.number_checks import shown
 
 
 def checked_environment(env: Any) -> Any:

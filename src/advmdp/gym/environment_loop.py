@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import function, instance
+from advmdp.checks.arguments import function, instance
+from advmdp.checks.range_policy import checked_outside
 from advmdp.display.progress_line import ProgressLine
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.observations import Moment, Observer
@@ -28,7 +29,6 @@ from advmdp.learners.base import Learner, checked_learner, is_made_for, sees_all
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.playing.contexts import checked_contexts, enter_context
 from advmdp.playing.watch import Keep
-from advmdp.range_policy import checked_outside
 from advmdp.seeds import seed_sequence
 from advmdp.steps.upper_occupancy import checked_policy
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
-from advmdp.number_checks import shown
 
 MOST_ELEMENTS = 10**8  # more states than a layout can have
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.archive import read_archive, write_archive
-from advmdp.argument_checks import file_path, function
+from advmdp.checks.arguments import file_path, function
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.run import Snapshot
-from advmdp.number_checks import shown
+from advmdp.files.archive import read_archive, write_archive
 from advmdp.playing.watch import Keep
 
 KIND = "run in an environment"

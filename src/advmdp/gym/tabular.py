@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import instance, is_sequence
+from advmdp.checks.arguments import instance, is_sequence
+from advmdp.checks.numbers import float_array, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.checks import checked_environment
 from advmdp.gym.numbering import Numbering, numbering
 from advmdp.gym.unrolled import Unrolled, element_names
 from advmdp.layout import Floats
-from advmdp.layout_checks import MAX_LAYERS
-from advmdp.number_checks import float_array, whole_number
+from advmdp.layout.checks import MAX_LAYERS
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 

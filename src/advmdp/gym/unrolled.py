@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import flag, function, instance, is_iterable
+from advmdp.checks.arguments import flag, function, instance, is_iterable
+from advmdp.checks.numbers import shown, whole_number
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.gym.checks import checked_environment, refuse_early_end
 from advmdp.gym.numbering import Numbering, numbering
 from advmdp.layout import Floats, Layout
-from advmdp.layout_checks import MAX_LAYERS
-from advmdp.layout_names import LONGEST
-from advmdp.number_checks import shown, whole_number
+from advmdp.layout.checks import MAX_LAYERS
+from advmdp.layout.names import LONGEST
 from advmdp.world.time_expand import begin_with, names_over_time, stationary_rows
 
 MOST_NAMES = 10_000  # of a space; with more, numbers do

@@ -14,10 +14,10 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import with_methods
+from advmdp.checks.arguments import with_methods
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
-from advmdp.number_checks import shown
 
 
 class CompiledLoop(NamedTuple):

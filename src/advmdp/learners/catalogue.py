@@ -9,21 +9,24 @@ from typing import Any
 from advmdp.errors import InvalidInput
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
 from advmdp.learners.adaptive.ada_o_reps import AdaOREPS, AdaUCOREPS
-from advmdp.learners.aggregate_ftrl import AggregateTsallisFTRL, AggregateUOBFTRL
-from advmdp.learners.bandit_uc_o_reps import (
+from advmdp.learners.fpop import FPL, FPOP
+from advmdp.learners.ftrl.aggregate import AggregateTsallisFTRL, AggregateUOBFTRL
+from advmdp.learners.ftrl.known import LogBarrierFTRL, TsallisFTRL
+from advmdp.learners.ftrl.unknown import UOBFTRL, OptimisticFTRL
+from advmdp.learners.late.delayed import DelayedUOBFTRL, DelayedUOBREPS
+from advmdp.learners.mirror.bandit_uc_o_reps import (
     BanditUCOREPS,
     FlooredBanditUCOREPS,
     ShiftedBanditUCOREPS,
 )
-from advmdp.learners.delayed import DelayedUOBFTRL, DelayedUOBREPS
-from advmdp.learners.exp3_ix import Exp3IX
-from advmdp.learners.fpop import FPL, FPOP
-from advmdp.learners.known_ftrl import LogBarrierFTRL, TsallisFTRL
-from advmdp.learners.lykouris import Lykouris
-from advmdp.learners.mdp_e import MDPE
+from advmdp.learners.mirror.o_reps import OREPS, OREPSBandit
+from advmdp.learners.mirror.uc_o_reps import UCOREPS, UCOREPSBox
+from advmdp.learners.mirror.uob_log_barrier import UOBLogBarrier
+from advmdp.learners.mirror.uob_reps import UOBREPS, UOBREPSL1, UOBREPSBaseline, UOBREPSL1Printed
 from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
-from advmdp.learners.ngs2010 import NGS2010
-from advmdp.learners.o_reps import OREPS, OREPSBandit
+from advmdp.learners.per_state.exp3_ix import Exp3IX
+from advmdp.learners.per_state.mdp_e import MDPE
+from advmdp.learners.per_state.ngs2010 import NGS2010
 from advmdp.learners.planners.rolling import (
     ExponentialPlanner,
     KnownExponentialPlanner,
@@ -38,14 +41,11 @@ from advmdp.learners.policy_optimisation.dapo import DAPO
 from advmdp.learners.policy_optimisation.dilated_bonus import DilatedBonus
 from advmdp.learners.policy_optimisation.full_information import APOMVP, OPPO
 from advmdp.learners.policy_optimisation.pomd import POMD
-from advmdp.learners.q_learning import QLearningB, QLearningH
-from advmdp.learners.uc_o_reps import UCOREPS, UCOREPSBox
-from advmdp.learners.ucbvi import UCBVIBF, UCBVICH
-from advmdp.learners.ucrl2 import UCRL2, SlidingWindowUCRL2
+from advmdp.learners.stochastic.lykouris import Lykouris
+from advmdp.learners.stochastic.q_learning import QLearningB, QLearningH
+from advmdp.learners.stochastic.ucbvi import UCBVIBF, UCBVICH
+from advmdp.learners.stochastic.ucrl2 import UCRL2, SlidingWindowUCRL2
 from advmdp.learners.uniform import Uniform
-from advmdp.learners.unknown_ftrl import UOBFTRL, OptimisticFTRL
-from advmdp.learners.uob_log_barrier import UOBLogBarrier
-from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1, UOBREPSBaseline, UOBREPSL1Printed
 
 
 @dataclass(frozen=True)

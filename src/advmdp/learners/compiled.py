@@ -19,7 +19,7 @@ from advmdp.kernels.runtime.random_numbers import LEARNER, uniform_pair
 from advmdp.kernels.runtime.storage import Storage, leaves
 from advmdp.kernels.runtime.targets import machine_code
 from advmdp.layout import Floats, Layout, Table
-from advmdp.layout_actions import merge_rows, spread_path
+from advmdp.layout.actions import merge_rows, spread_path
 from advmdp.learners.base import (
     Compiled,
     CompiledLoop,
@@ -35,9 +35,9 @@ from advmdp.learners.feedback import (
     check_full_information,
     check_trajectory,
 )
-from advmdp.learners.first_version import is_first_version, renamed
-from advmdp.learners.saveable import Saveable, Saved
-from advmdp.learners.state_invariants import check_state
+from advmdp.learners.saving.first_version import is_first_version, renamed
+from advmdp.learners.saving.saveable import Saveable, Saved
+from advmdp.learners.saving.state_invariants import check_state
 from advmdp.one_thread import OneThread
 
 NO_LOSSES = np.zeros(0)

@@ -10,15 +10,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import whole_number
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.pair_knowledge import PairKnowledge
-from advmdp.learners.saveable import Saveable, Saved
+from advmdp.learners.saving.saveable import Saveable, Saved
 from advmdp.learners.tuning import MAX_EPISODES, checked_delta, checked_horizon, checked_layout
-from advmdp.number_checks import whole_number
 from advmdp.one_thread import OneThread
 from advmdp.seeds import seed_sequence
 
@@ -55,7 +55,7 @@ class Doubling(Saveable):
     the rounds' regrets.  What the unknown transition costs, the term ERROR of the regret, is paid
     once and not in every round.
 
-    >>> from advmdp.learners.uob_reps import UOBREPS
+    >>> from advmdp.learners.mirror.uob_reps import UOBREPS
     >>> from advmdp.learners.feedback import Trajectory
     >>> learner = Doubling(UOBREPS, Layout(layer_sizes=(1, 2, 1), n_actions=2), first=2)
     >>> for _ in range(7):

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import float_array, real_number, shown, whole_array
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
-from advmdp.number_checks import float_array, real_number, shown, whole_array
 
 LARGEST_LOSS = 1e100
 """Of learners that take losses in any unit: sums of many such losses stay finite."""

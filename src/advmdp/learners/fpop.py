@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import flag
+from advmdp.checks.arguments import flag
+from advmdp.checks.numbers import whole_number
 from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.fpop import FPLState, FPOPState, Perturbation, begin_fpl, begin_fpop
 from advmdp.kernels.model.visits import EPISODES, EPOCH
@@ -24,7 +25,6 @@ from advmdp.learners.tuning import (
     checked_rate,
     width_log_term,
 )
-from advmdp.number_checks import whole_number
 from advmdp.seeds import Seed, seed_words
 from advmdp.steps.confidence import ConfidenceSet, KnownTransition
 from advmdp.steps.workspace import free_balls, new_reach, no_visits

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput, MissingExtra
 from advmdp.layout import Floats, Layout
-from advmdp.number_checks import shown
 
 PLACES = ("layer", "state", "action")
 

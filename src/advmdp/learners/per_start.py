@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from advmdp.argument_checks import function, instance
+from advmdp.checks.arguments import function, instance
+from advmdp.checks.numbers import shown
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.learners.interface import begin_update, solve_pending, undo_update
@@ -14,11 +15,10 @@ from advmdp.kernels.model.visits import OPENS, settle
 from advmdp.kernels.sets.confidence import renew_bounds, restore_bounds
 from advmdp.kernels.steps.interface import forget_bounds, forget_everything
 from advmdp.layout import Floats, Layout
+from advmdp.layout.start_view import StartView, start_views
 from advmdp.learners.feedback import FlatEpisode
-from advmdp.learners.mirror_descent import MirrorDescent
-from advmdp.number_checks import shown
+from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from advmdp.one_thread import OneThread
-from advmdp.start_view import StartView, start_views
 from advmdp.steps.workspace import copy_of, no_visits
 
 
@@ -50,7 +50,7 @@ class PerStart(Shown, Sequence[MirrorDescent]):
         ``n_episodes``, the episodes from all start states together.
 
     >>> from advmdp.learners.feedback import Trajectory
-    >>> from advmdp.learners.uob_reps import UOBREPS
+    >>> from advmdp.learners.mirror.uob_reps import UOBREPS
     >>> layout = Layout(layer_sizes=(1, 2, 3, 1), n_actions=2)
     >>> learners = PerStart(layout, lambda view: UOBREPS(view.layout, n_episodes=100))
     >>> learners[1].update(Trajectory(states=[0, 2, 0], actions=[0, 1], losses=[1.0, 0.0]))

@@ -34,7 +34,7 @@ such narrow sets, and with so little implicit exploration single runs can fare w
 average.  Where a bound matters, use the defaults.
 
 >>> from advmdp.layout import Layout
->>> from advmdp.learners.uob_reps import UOBREPS
+>>> from advmdp.learners.mirror.uob_reps import UOBREPS
 >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
 >>> learner = UOBREPS(layout, n_episodes=1000, **PRACTICAL["uob-reps"])
 >>> round(learner.eta / UOBREPS(layout, n_episodes=1000).eta, 12)

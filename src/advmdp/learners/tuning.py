@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
+from advmdp.checks.numbers import real_number, shown, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
 from advmdp.learners.base import horizon_of
 from advmdp.learners.presets import PRACTICAL as PRACTICAL
-from advmdp.number_checks import real_number, shown, whole_number
 
 MAX_EPISODES = 2**31  # visits are counted in 32 bits
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import whole_array
 from advmdp.errors import InvalidInput
 from advmdp.learners.base import TakesContexts, offers
-from advmdp.number_checks import whole_array
 
 
 def checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[np.int64] | None:

@@ -14,7 +14,7 @@ from advmdp.kernels.accounting.late_episodes import ARRIVED, DEPARTED, Arrivals,
 from advmdp.kernels.learners.late_feedback import LateEpisode
 from advmdp.layout import Layout
 from advmdp.learners.feedback import Trajectory, check_trajectory
-from advmdp.learners.state_checks import TOLERANCE
+from advmdp.learners.saving.state_checks import TOLERANCE
 from advmdp.world.delays import LOST, DelayProcess, Delays, drawn_delays
 
 PARTS = LateEpisode._fields

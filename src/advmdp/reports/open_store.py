@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from advmdp.argument_checks import file_path
+from advmdp.checks.arguments import file_path
 from advmdp.store import Store
 
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from advmdp.atomic_files import NOT_A_FILE, takes_a_file
 from advmdp.errors import InvalidInput
+from advmdp.files.atomic import NOT_A_FILE, takes_a_file
 
 FIGURE_FORMATS = (".png", ".pdf", ".svg")
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import instance
-from advmdp.atomic_files import write_atomically
+from advmdp.checks.arguments import instance
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.reward_run import EnvironmentRun
+from advmdp.files.atomic import write_atomically
 from advmdp.layout import Floats
 from advmdp.reports.figures.line_styles import styles_of
 from advmdp.reports.figures.panels import Panel, Series

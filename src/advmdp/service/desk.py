@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from advmdp.checks.numbers import whole_number
+from advmdp.checks.range_policy import checked_outside
 from advmdp.errors import InvalidInput
 from advmdp.layout import Table
 from advmdp.learners.base import (
@@ -22,8 +24,6 @@ from advmdp.learners.base import (
     takes_any_losses,
 )
 from advmdp.learners.feedback import with_clipped_losses
-from advmdp.number_checks import whole_number
-from advmdp.range_policy import checked_outside
 from advmdp.service.draws import drawn, new_key, uniform
 from advmdp.service.feedback_io import feedback_of, plain_feedback
 from advmdp.service.journal import Event

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Table
 from advmdp.learners.base import sees_all_losses, sees_the_sum
 from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
-from advmdp.number_checks import shown
 
 
 class Ticket(NamedTuple):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from advmdp.errors import DamagedFile, StorageFailure
-from advmdp.plain_files import open_plain, read_plain
+from advmdp.files.plain import open_plain, read_plain
 
 MAGIC = b"\x93ADVLOG\n"
 LONGEST = 2**28  # bytes of an event; longer ones are damage

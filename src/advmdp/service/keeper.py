@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from advmdp.archive import JSON, Arrays, read_archive, write_archive
-from advmdp.atomic_files import sync_folder
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
-from advmdp.plain_files import open_plain
+from advmdp.files.archive import JSON, Arrays, read_archive, write_archive
+from advmdp.files.atomic import sync_folder
+from advmdp.files.plain import open_plain
 from advmdp.service.journal import Event, Journal
 
 KIND = "service"

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from advmdp.archive import JSON, read_archive, write_archive
-from advmdp.argument_checks import file_path
+from advmdp.checks.arguments import file_path
+from advmdp.checks.numbers import whole_number
 from advmdp.errors import AdvMDPError, DamagedFile, InvalidInput, StorageFailure
-from advmdp.learners.loading import rebuilt
-from advmdp.learners.saveable import Saveable, contents
-from advmdp.number_checks import whole_number
+from advmdp.files.archive import JSON, read_archive, write_archive
+from advmdp.learners.saving.loading import rebuilt
+from advmdp.learners.saving.saveable import Saveable, contents
 from advmdp.service.desk import Desk
 from advmdp.service.draws import checked_key
 from advmdp.service.journal import Event

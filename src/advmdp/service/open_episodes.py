@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import float_array, whole_number
 from advmdp.errors import DamagedFile
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
 from advmdp.kernels.runtime.storage import leaves
 from advmdp.layout import Table
 from advmdp.learners.doubling import Doubling
 from advmdp.learners.episode_record import EpisodeRecord
-from advmdp.number_checks import float_array, whole_number
 from advmdp.service.feedback_io import Stub, Ticket, stamp_of
 from advmdp.service.refusals import Conflict
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import DamagedFile, InvalidInput
-from advmdp.number_checks import shown
 
 REMEMBERED = 10_000
 LONGEST_KEY = 200  # characters

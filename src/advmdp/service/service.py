@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import file_path
+from advmdp.checks.arguments import file_path
+from advmdp.checks.numbers import shown, whole_number
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Table
 from advmdp.learners.base import Learner, checked_learner
-from advmdp.learners.saveable import Saveable, contents
-from advmdp.number_checks import shown, whole_number
+from advmdp.learners.saving.saveable import Saveable, contents
 from advmdp.service.closing import Closing, close
 from advmdp.service.desk import Desk
 from advmdp.service.feedback_io import Stub, Ticket
@@ -89,7 +89,7 @@ class Service(KeptInFolder, Shown):
         if not isinstance(learner, Saveable):
             raise InvalidInput(
                 f"path: a {type(learner).__name__} cannot be kept in a file; derive it from "
-                "advmdp.learners.saveable.Saveable, or leave the path out"
+                "advmdp.learners.saving.saveable.Saveable, or leave the path out"
             )
         folder = Path(file_path(path))
         if not is_free(folder):

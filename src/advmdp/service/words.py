@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from advmdp.argument_checks import is_sequence
+from advmdp.checks.arguments import is_sequence
+from advmdp.checks.numbers import shown, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
-from advmdp.number_checks import shown, whole_number
 
 
 class Words:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
+from advmdp.checks.numbers import real_number, unit_number
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
@@ -19,8 +20,7 @@ from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.interface import known_transition
 from advmdp.kernels.sets.known import KnownRows
 from advmdp.layout import Floats, Layout, Table
-from advmdp.layout_checks import normalised_rows
-from advmdp.number_checks import real_number, unit_number
+from advmdp.layout.checks import normalised_rows
 from advmdp.steps.workspace import copy_of, free_balls, free_boxes, with_known_rows
 
 SUM_TOLERANCE = 1e-9

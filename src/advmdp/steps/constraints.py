@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from advmdp.argument_checks import is_sequence
+from advmdp.checks.arguments import is_sequence
+from advmdp.checks.numbers import real_number, shown
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.layout import Floats, Layout
-from advmdp.number_checks import real_number, shown
 
 TOLERANCE = 1e-9  # of <g_i, q> - limit_i, relative to the largest |g_i|
 MOST_STEPS = 100

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.ftrl.minimum import mass_response, minimise_costs
 from advmdp.kernels.ftrl.regulariser import ENTROPY, Regulariser
 from advmdp.kernels.model.measure import join
 from advmdp.kernels.steps.interface import ITERATIONS, RESIDUAL
 from advmdp.layout import Floats, Layout
-from advmdp.number_checks import shown
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
 from advmdp.steps.constraints import Inner, checked_constraints, find_multipliers
 from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.ftrl.triples.dual import TripleProblem
 from advmdp.kernels.ftrl.triples.minimum import minimise_triples
@@ -15,7 +16,6 @@ from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.steps.interface import ITERATIONS
 from advmdp.layout import Floats, Layout
-from advmdp.number_checks import shown
 from advmdp.steps.confidence import BoxSet, KnownTransition
 from advmdp.steps.ftrl_workspace import new_fixed_measure, new_triple_dual
 from advmdp.steps.minimum import Minimum, is_triple_table

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.kl.projection import project as project_measure
 from advmdp.kernels.kl.safe.continuation import project_safely

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.flow import forward
 from advmdp.kernels.model.graph import Graph

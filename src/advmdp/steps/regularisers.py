@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import is_sequence
+from advmdp.checks.arguments import is_sequence
+from advmdp.checks.numbers import real_number, shown
 from advmdp.errors import InvalidInput
 from advmdp.kernels.ftrl.regulariser import ENTROPY, HYBRID, Regulariser
 from advmdp.layout import Floats, Layout
-from advmdp.number_checks import real_number, shown
 
 
 def _checked_weight(value: Any, name: str, *, zero_allowed: bool = False) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
 from advmdp.errors import InvalidInput
 from advmdp.kernels.planning.upper_occupancy import upper_occupancies
 from advmdp.layout import Floats, Layout, Table

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from advmdp.archive import JSON, read_archive, write_archive
 from advmdp.errors import AdvMDPError, StorageFailure
+from advmdp.files.archive import JSON, read_archive, write_archive
 
 KIND = "checkpoint of a run"
 LONGEST = 1e12  # seconds; a duration that a file claims is added to

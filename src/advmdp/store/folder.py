@@ -9,13 +9,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from advmdp.atomic_files import write_atomically
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
-from advmdp.plain_files import read_plain
+from advmdp.files.atomic import write_atomically
+from advmdp.files.plain import read_plain
 
 SCHEMA = 1
 SUBFOLDERS = RUNS, WORK = "runs", "work"
-PARTIAL = ".partial"  # ending of the names of drafts, see ``advmdp.atomic_files``
+PARTIAL = ".partial"  # ending of the names of drafts, see ``advmdp.files.atomic``
 ABANDONED_SECONDS = 86_400.0  # after which the draft of a file that has no lock is abandoned
 REMOVED = ".removed"  # ending of the names of folders that are being removed
 

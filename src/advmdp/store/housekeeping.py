@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from advmdp.atomic_files import sync_folder, write_atomically
+from advmdp.checks.numbers import shown
 from advmdp.errors import DamagedFile, InvalidInput
 from advmdp.evaluation.schema import FINISHED
-from advmdp.number_checks import shown
-from advmdp.plain_files import read_plain
+from advmdp.files.atomic import sync_folder, write_atomically
+from advmdp.files.plain import read_plain
 from advmdp.store import manifest as manifests
 from advmdp.store.folder import (
     ABANDONED_SECONDS,

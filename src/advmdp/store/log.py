@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from advmdp.plain_files import open_plain
+from advmdp.files.plain import open_plain
 from advmdp.plain_text import PlainFormatter
 
 

@@ -17,9 +17,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from advmdp.atomic_files import write_atomically
 from advmdp.errors import DamagedFile
-from advmdp.plain_files import read_plain
+from advmdp.files.atomic import write_atomically
+from advmdp.files.plain import read_plain
 from advmdp.store.identity import Identity
 from advmdp.store.run_row import check_manifest
 from advmdp.store.source_stamp import source_stamp

@@ -9,7 +9,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from advmdp.plain_files import open_plain
+from advmdp.files.plain import open_plain
 
 LOCK = "lock"
 

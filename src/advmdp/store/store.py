@@ -22,11 +22,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advmdp.atomic_files import sync_folder, write_atomically
 from advmdp.display.shown import Shown
 from advmdp.errors import DamagedFile, InvalidInput, StorageFailure
 from advmdp.evaluation.schema import CUT, FAILED, FINISHED, RUNNING
-from advmdp.plain_files import read_plain
+from advmdp.files.atomic import sync_folder, write_atomically
+from advmdp.files.plain import read_plain
 from advmdp.store import manifest as manifests
 from advmdp.store.checkpoints import Checkpoints
 from advmdp.store.folder import (

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 import advmdp
+from advmdp.checks.numbers import LARGEST
 from advmdp.errors import AdvMDPError
-from advmdp.number_checks import LARGEST
 from advmdp.plain_text import plain_text
 from advmdp.service import Service
 from advmdp.service.refusals import UnknownEpisode

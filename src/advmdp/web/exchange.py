@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, TypeAdapter
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
 from advmdp.learners.base import CountsEpisodes, HasEpochs, HasLayout, HasWidth, offers
-from advmdp.number_checks import shown
 from advmdp.service import Closing, Service, Ticket
 from advmdp.service.feedback_io import Stub, stamp_of
 from advmdp.service.words import Words

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput, StorageFailure
-from advmdp.number_checks import shown
 from advmdp.service import Service
 from advmdp.service.keeper import SNAPSHOT
 

@@ -13,8 +13,8 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
+from advmdp.checks.numbers import positive_number, shown
 from advmdp.errors import AdvMDPError, InvalidInput, NoConnection, StorageFailure
-from advmdp.number_checks import positive_number, shown
 from advmdp.service.refusals import Conflict, TooManyOpen, UnknownEpisode
 from advmdp.web.credentials import checked_token
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import flag, function, instance
+from advmdp.checks.arguments import flag, function, instance
+from advmdp.checks.numbers import unit_number
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import CYCLE
 from advmdp.layout import Floats, Layout
-from advmdp.number_checks import unit_number
 from advmdp.seeds import Seed, seed_words
 from advmdp.world.checks import SAY_ANY, unit_pairs
 from advmdp.world.loss_streams import Integers, ProgramStream, State, loss_program

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import instance, is_sequence
+from advmdp.checks.arguments import instance, is_sequence
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
 

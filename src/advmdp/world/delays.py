@@ -22,8 +22,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import real_number, unit_number, whole_array, whole_number
 from advmdp.errors import InvalidInput
-from advmdp.number_checks import real_number, unit_number, whole_array, whole_number
 
 LOST = -1
 """The delay of feedback that never comes."""

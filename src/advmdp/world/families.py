@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import positive_number, unit_number, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
-from advmdp.layout_checks import MAX_ENTRIES, MAX_LAYERS, refuse_too_many
-from advmdp.number_checks import positive_number, unit_number, whole_number
+from advmdp.layout.checks import MAX_ENTRIES, MAX_LAYERS, refuse_too_many
 from advmdp.seeds import Seed, generator
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import mdp_with_support

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import is_sequence, with_methods
+from advmdp.checks.arguments import is_sequence, with_methods
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import LossProgram, fill_losses, observe_path
 from advmdp.layout import Floats, Layout

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import instance, is_sequence
+from advmdp.checks.arguments import instance, is_sequence
+from advmdp.checks.numbers import any_array, whole_number
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
-from advmdp.layout_checks import normalised_rows
-from advmdp.number_checks import any_array, whole_number
+from advmdp.layout.checks import normalised_rows
 from advmdp.world.checks import unit_pairs
 
 ROW_SUM_TOLERANCE = 1e-9

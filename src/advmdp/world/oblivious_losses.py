@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.argument_checks import flag, is_sequence
+from advmdp.checks.arguments import flag, is_sequence
+from advmdp.checks.numbers import float_array, unit_number, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import CYCLE, DRIFT, MAJORITY, MARKED
 from advmdp.layout import Layout
-from advmdp.number_checks import float_array, unit_number, whole_number
 from advmdp.seeds import Seed, generator
 from advmdp.world.checks import SAY_ANY, unit_pairs, unit_tables
 from advmdp.world.loss_streams import ProgramStream, loss_program

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.argument_checks import flag, is_sequence
+from advmdp.checks.arguments import flag, is_sequence
+from advmdp.checks.numbers import float_array, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
-from advmdp.layout_checks import MAX_LAYERS, refuse_too_large
-from advmdp.number_checks import float_array, whole_number
+from advmdp.layout.checks import MAX_LAYERS, refuse_too_large
 from advmdp.world.mdp import ROW_SUM_TOLERANCE, LayeredMDP
 
 

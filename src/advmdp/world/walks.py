@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from advmdp.checks.numbers import unit_number, whole_number
 from advmdp.layout import Floats
-from advmdp.layout_checks import MAX_ENTRIES, MAX_LAYERS, refuse_too_large, refuse_too_many
-from advmdp.number_checks import unit_number, whole_number
+from advmdp.layout.checks import MAX_ENTRIES, MAX_LAYERS, refuse_too_large, refuse_too_many
 from advmdp.world.mdp import LayeredMDP
 from advmdp.world.time_expand import time_expand
 

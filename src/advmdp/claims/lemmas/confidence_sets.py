@@ -20,7 +20,7 @@ from advmdp.claims.playing.observed_runs import observe_runs
 from advmdp.claims.playing.random_instances import LearnerFactory, random_instance, shape_name
 from advmdp.claims.statistics.exact_tests import ERROR_RATE, clopper_pearson_upper, exceeds_rate
 from advmdp.layout import Floats
-from advmdp.learners.uob_reps import UOBREPS
+from advmdp.learners.mirror.uob_reps import UOBREPS
 from advmdp.reports.figures.panels import Panel, Series
 
 DELTA = 0.01

@@ -30,7 +30,7 @@ from advmdp.claims.playing.random_instances import (
 from advmdp.evaluation.run import log_spaced
 from advmdp.kernels.planning.optimism import optimistic_response
 from advmdp.layout import Floats, Layout
-from advmdp.learners.uob_reps import UOBREPS
+from advmdp.learners.mirror.uob_reps import UOBREPS
 from advmdp.reports.figures.panels import EPISODES, Panel, Series
 from advmdp.steps.confidence import BoxSet
 from advmdp.steps.workspace import new_reach

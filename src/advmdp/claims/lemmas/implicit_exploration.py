@@ -26,7 +26,7 @@ from advmdp.claims.statistics.exact_tests import (
     mean_and_standard_error,
 )
 from advmdp.layout import Floats, Layout
-from advmdp.learners.uob_reps import UOBREPS
+from advmdp.learners.mirror.uob_reps import UOBREPS
 from advmdp.reports.figures.panels import Panel, Series
 
 SIZES, ACTIONS, DELTA = (1, 2, 2, 1), 2, 0.1

@@ -24,7 +24,7 @@ from advmdp.claims.lab import Lab
 from advmdp.claims.lemmas.spread_runs import ACTIONS, BALL, BOX, DELTA, SpreadRun, Sweep
 from advmdp.claims.playing.observed_runs import observe_run
 from advmdp.claims.playing.random_instances import LearnerFactory, random_instance, shape_name
-from advmdp.learners.uob_reps import UOBREPS, UOBREPSL1
+from advmdp.learners.mirror.uob_reps import UOBREPS, UOBREPSL1
 from advmdp.reports.figures.panels import Panel, Series
 from advmdp.reports.statistics import power_law
 

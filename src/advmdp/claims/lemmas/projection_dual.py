@@ -14,7 +14,7 @@ from advmdp.claims.playing.random_instances import shape_name, switching_instanc
 from advmdp.claims.references import oracles
 from advmdp.claims.references.optimality import active_share, first_order_gap, infeasibility
 from advmdp.layout import Floats, Layout
-from advmdp.learners.uob_reps import UOBREPS
+from advmdp.learners.mirror.uob_reps import UOBREPS
 from advmdp.play import play
 from advmdp.steps.confidence import BoxSet, ConfidenceSet
 from advmdp.steps.mirror_descent import Projection, project

@@ -14,7 +14,7 @@ from advmdp.claims.playing.observed_runs import observe_run
 from advmdp.claims.playing.random_instances import LearnerFactory, shape_name, switching_instance
 from advmdp.claims.references import oracles
 from advmdp.layout import Layout, Table
-from advmdp.learners.uob_reps import UOBREPS
+from advmdp.learners.mirror.uob_reps import UOBREPS
 from advmdp.steps.confidence import BoxSet
 from advmdp.steps.upper_occupancy import upper_occupancy
 

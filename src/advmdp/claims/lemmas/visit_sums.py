@@ -25,7 +25,7 @@ from advmdp.claims.references.lemma_bounds import visit_sum_bounds
 from advmdp.claims.statistics.exact_tests import ERROR_RATE, exceeds_rate
 from advmdp.evaluation.run import log_spaced
 from advmdp.layout import Floats, Layout
-from advmdp.learners.uob_reps import UOBREPS
+from advmdp.learners.mirror.uob_reps import UOBREPS
 from advmdp.reports.figures.panels import EPISODES, Panel, Series
 
 DELTA = 0.05

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.atomic_files import replacing
 from advmdp.claims.finding import Finding, Findings
+from advmdp.files.atomic import replacing
 from advmdp.reports.html.self_contained import panel_data
 from advmdp.reports.output_path import checked_path
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import advmdp
-from advmdp.atomic_files import replacing
 from advmdp.claims.finding import Finding, Findings
 from advmdp.claims.output.findings_json import as_data
 from advmdp.claims.output.findings_table import summary_line, texts_of
 from advmdp.claims.playing.run_grids import UOB_REPS
 from advmdp.claims.references.regret_bounds import LOWER, UPPER
+from advmdp.files.atomic import replacing
 from advmdp.reports.figures.line_styles import Style, styles_of
 from advmdp.reports.html.self_contained import (
     ASSETS,

@@ -22,7 +22,7 @@ from advmdp.kernels.learners.mirror.mirror_descent import MirrorState
 from advmdp.kernels.model.visits import EPOCH
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import CompiledLoop
-from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from advmdp.play import play
 from advmdp.world.loss_streams import LossProcess
 from advmdp.world.mdp import LayeredMDP

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from advmdp.learners.mirror_descent import MirrorDescent
+from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from advmdp.world import families, losses
 from advmdp.world.loss_streams import LossProcess
 from advmdp.world.mdp import LayeredMDP

@@ -17,7 +17,7 @@ from advmdp.evaluation.schema import RUNNING, Level, reward_columns
 from advmdp.experiments.planning import PlannedGroup
 from advmdp.plain_text import plain_text
 from advmdp.reports.units import Units
-from advmdp.store.under_way import Position
+from advmdp.store.progress.under_way import Position
 
 SHOWN = 12  # points of a curve on the page of a run
 

@@ -15,8 +15,8 @@ from advmdp.cli.terminal.screen import is_live
 from advmdp.display.durations import duration
 from advmdp.plain_text import plain_text
 from advmdp.store.frames import runs_frame
-from advmdp.store.live_store import LiveStore
-from advmdp.store.under_way import position
+from advmdp.store.progress.live_store import LiveStore
+from advmdp.store.progress.under_way import position
 from advmdp.web.page.sweep_counts import ORDER, WAITING, seconds_left, tally, watched_cells
 
 TICK_SECONDS = 1.0

@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from advmdp.archive import Arrays, read_archive, write_archive
 from advmdp.batch import BatchProgress, BatchRun, RefusedRuns, card_name, play_batch
 from advmdp.batch.card import require_gpu
 from advmdp.batch.resuming import position_of
@@ -33,9 +32,10 @@ from advmdp.experiments.engines.results import (
     result_of_error,
 )
 from advmdp.experiments.spec import RunSpec
+from advmdp.files.archive import Arrays, read_archive, write_archive
 from advmdp.store.folder import WORK
 from advmdp.store.outcome import Outcome, outcome_of
-from advmdp.store.progress_note import NoteWriter
+from advmdp.store.progress.progress_note import NoteWriter
 
 MOST_RUNS = 10_000  # in a batch; every run that is claimed holds a file open
 SPARE_FILES = 200

@@ -24,7 +24,7 @@ from advmdp.playing.snapshots import NotResumable
 from advmdp.playing.watch import Progress
 from advmdp.store.checkpoints import Checkpoint, Checkpoints
 from advmdp.store.outcome import outcome_of
-from advmdp.store.progress_note import TOTALS, NoteWriter
+from advmdp.store.progress.progress_note import TOTALS, NoteWriter
 
 log = logging.getLogger(__name__)
 

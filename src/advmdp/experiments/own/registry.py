@@ -14,8 +14,8 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
-from advmdp.number_checks import shown
 
 KINDS = ("learner", "mdp", "losses")
 """What a part can be; the keys of a spec have the same names."""

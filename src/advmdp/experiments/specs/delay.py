@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
-from advmdp.number_checks import shown
 from advmdp.world.delays import Blocks, Constant, DelayProcess, Geometric
 
 PROCESSES: dict[str, tuple[Callable[..., DelayProcess], type]] = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.checks.numbers import whole_number
 from advmdp.kernels.learners.ada_ftrl import LAST, AdaFTRLState, lead
 from advmdp.kernels.model.transition import Transition
 from advmdp.layout import Floats, Layout
@@ -14,7 +15,6 @@ from advmdp.learners.adaptive.any_losses import PRIOR, AnyLossLearner, checked_f
 from advmdp.learners.base import CertifiesRegret
 from advmdp.learners.feedback import check_losses
 from advmdp.learners.tuning import checked_layout, checked_rate
-from advmdp.number_checks import whole_number
 from advmdp.steps.estimates import estimated_transition, known_transition, nothing_remembered
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from advmdp.checks.numbers import whole_number
 from advmdp.errors import UncertifiedStep
 from advmdp.kernels.learners.mirror.ada_mirror import (
     LAST,
@@ -24,8 +25,8 @@ from advmdp.layout import Floats, Layout
 from advmdp.learners.adaptive.any_losses import NOWHERE, checked_forgetting
 from advmdp.learners.base import AcceptsAnyLosses, CertifiesRegret, CountsEpisodes, Observes
 from advmdp.learners.feedback import FlatEpisode, check_losses
-from advmdp.learners.ftrl import box_of_one
-from advmdp.learners.initial_measure import is_balanced, uniform_measure
+from advmdp.learners.ftrl.shared import box_of_one
+from advmdp.learners.mirror.initial_measure import is_balanced, uniform_measure
 from advmdp.learners.occupancy_learner import OccupancyLearner
 from advmdp.learners.tuning import (
     MAX_EPISODES,
@@ -33,7 +34,6 @@ from advmdp.learners.tuning import (
     checked_layout,
     checked_rate,
 )
-from advmdp.number_checks import whole_number
 from advmdp.steps.confidence import AnyTransition, ConfidenceSet
 from advmdp.steps.estimates import nothing_remembered
 from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from advmdp.checks.numbers import real_number, shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Table
 from advmdp.learners.base import AcceptsAnyLosses, CountsEpisodes, Observes
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.feedback import FlatEpisode, check_losses
 from advmdp.learners.pair_knowledge import PairKnowledge
-from advmdp.number_checks import real_number, shown
 
 NOWHERE = np.zeros(0, dtype=np.int64)
 PRIOR = 10.0

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import whole_number
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout, Table
 from advmdp.learners.adaptive.any_losses import AnyLossLearner
@@ -27,10 +28,9 @@ from advmdp.learners.base import (
 )
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.pair_knowledge import PairKnowledge
-from advmdp.learners.saveable import Saveable, Saved
-from advmdp.learners.state_checks import LARGEST_CLOCK
+from advmdp.learners.saving.saveable import Saveable, Saved
+from advmdp.learners.saving.state_checks import LARGEST_CLOCK
 from advmdp.learners.tuning import checked_layout
-from advmdp.number_checks import whole_number
 
 MOST_CONTEXTS = 10_000
 

@@ -9,7 +9,7 @@ from advmdp.kernels.learners.mirror.ada_mirror import AdaMirrorState
 from advmdp.kernels.learners.planner import PlannerState
 from advmdp.kernels.model.recent import Recent
 from advmdp.kernels.model.transition import Transition
-from advmdp.learners.state_checks import (
+from advmdp.learners.saving.state_checks import (
     TOLERANCE,
     Scope,
     checks,

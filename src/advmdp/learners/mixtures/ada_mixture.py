@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from advmdp.checks.numbers import whole_number
 from advmdp.layout import Layout
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
 from advmdp.learners.adaptive.any_losses import PRIOR
 from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.mixtures.mixture import Mixture
 from advmdp.learners.tuning import checked_layout, checked_rate
-from advmdp.number_checks import whole_number
 
 GRID = (1.0, 0.99, 0.95, 0.9, 0.8, 0.6)
 """Memories of all, 100, 20, 10, 5 and 2.5 episodes."""

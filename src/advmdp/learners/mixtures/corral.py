@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import whole_number
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.kernels.learners.mirror.baseline import NO_BASELINE
 from advmdp.layout import Floats, Layout, Table
@@ -20,10 +21,9 @@ from advmdp.learners.base import (
 )
 from advmdp.learners.compiled import NO_LOSSES
 from advmdp.learners.feedback import check_trajectory
-from advmdp.learners.mirror_descent import MirrorDescent
-from advmdp.learners.saveable import Saveable, Saved
+from advmdp.learners.mirror.mirror_descent import MirrorDescent
+from advmdp.learners.saving.saveable import Saveable, Saved
 from advmdp.learners.tuning import checked_horizon, checked_layout, scaled_rate
-from advmdp.number_checks import whole_number
 from advmdp.one_thread import OneThread
 
 EPISODES, CHOSEN = 0, 1  # places in the clock
@@ -82,7 +82,7 @@ class Corral(Saveable, HasLayout, DeclaresFeedback, HasHorizon, Resumable):
     learners here are stable in this sense is not proved.  Cost of an episode: that of one learner.
 
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
-    >>> from advmdp.learners.uob_reps import UOBREPS
+    >>> from advmdp.learners.mirror.uob_reps import UOBREPS
     >>> learners = {"careful": UOBREPS(layout, 100), "quick": UOBREPS(layout, 100, eta_scale=4.0)}
     >>> corral = Corral(layout, learners, n_episodes=100)
     >>> corral.chances

@@ -8,11 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.numbers import shown, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.flow import forward
 from advmdp.kernels.model.transition import count_path
 from advmdp.layout import Floats, Layout, Table
-from advmdp.layout_actions import merge_rows
+from advmdp.layout.actions import merge_rows
 from advmdp.learners.adaptive.any_losses import NOWHERE
 from advmdp.learners.adaptive.state_invariants import check_transition
 from advmdp.learners.base import (
@@ -27,10 +28,9 @@ from advmdp.learners.base import (
 from advmdp.learners.feedback import FlatEpisode, check_full_information, check_losses
 from advmdp.learners.mixtures.experts import Experts
 from advmdp.learners.mixtures.weights import RULES, Rule
-from advmdp.learners.saveable import Saveable, Saved
-from advmdp.learners.state_checks import LARGEST_CLOCK, Scope
+from advmdp.learners.saving.saveable import Saveable, Saved
+from advmdp.learners.saving.state_checks import LARGEST_CLOCK, Scope
 from advmdp.learners.tuning import checked_layout, checked_rate
-from advmdp.number_checks import shown, whole_number
 from advmdp.one_thread import OneThread
 from advmdp.steps.estimates import estimated_transition, known_transition, mean_transition
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
 from advmdp.learners.adaptive.ada_ftrl import AdaFTRL
-from advmdp.learners.saveable import Saved
+from advmdp.learners.saving.saveable import Saved
 
 
 class Rule(Protocol):

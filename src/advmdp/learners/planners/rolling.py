@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from advmdp.checks.numbers import whole_number
 from advmdp.kernels.learners.planner import PlannerState, plan
 from advmdp.kernels.model.transition import Transition
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.adaptive.any_losses import PRIOR, AnyLossLearner, checked_forgetting
 from advmdp.learners.tuning import checked_layout, checked_rate
-from advmdp.number_checks import whole_number
 from advmdp.steps.estimates import estimated_transition, known_transition, nothing_remembered
 
 WINDOW, FORGETTING = 28, 0.9

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from advmdp.argument_checks import instance
+from advmdp.checks.arguments import instance
+from advmdp.checks.numbers import whole_number
 from advmdp.errors import InvalidInput
 from advmdp.kernels.accounting.ledger import Ledger
 from advmdp.kernels.learners.late_feedback import LateEpisode
@@ -16,11 +17,10 @@ from advmdp.kernels.runtime.storage import Lasting
 from advmdp.layout import Floats, Layout
 from advmdp.learners.base import IssuesRecords
 from advmdp.learners.episode_record import EpisodeRecord
-from advmdp.learners.late_feedback import LateFeedback, checked_reading
+from advmdp.learners.late.late_feedback import LateFeedback, checked_reading
 from advmdp.learners.policy_optimisation.bandit import refuse_after_the_last
 from advmdp.learners.policy_optimisation.dilated_bonus import DilatedBonus, dilated_rate
 from advmdp.learners.tuning import checked_horizon, checked_layout, checked_rate
-from advmdp.number_checks import whole_number
 
 
 class IssuedPolicy(NamedTuple):

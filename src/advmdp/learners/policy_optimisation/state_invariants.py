@@ -13,7 +13,13 @@ from advmdp.kernels.learners.policies.empirical_policy import EmpiricalPolicySta
 from advmdp.kernels.learners.policies.pomd import POMDState
 from advmdp.kernels.model.row_status import KNOWN
 from advmdp.kernels.planning.columns import Columns
-from advmdp.learners.state_checks import TOLERANCE, Scope, checks, require_finite, require_policy
+from advmdp.learners.saving.state_checks import (
+    TOLERANCE,
+    Scope,
+    checks,
+    require_finite,
+    require_policy,
+)
 
 
 @checks(DilatedState, POMDState)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from advmdp.atomic_files import replacing
 from advmdp.errors import InvalidInput
+from advmdp.files.atomic import replacing
 from advmdp.plain_text import plain_text
 from advmdp.reports.cells import cells_of, select_cell
 from advmdp.reports.figures.axis_style import ROUND_STEPS, thousands

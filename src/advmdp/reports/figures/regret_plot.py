@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from advmdp.atomic_files import replacing
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.rewards import Rewards
 from advmdp.evaluation.run import Run
+from advmdp.files.atomic import replacing
 from advmdp.plain_text import plain_lines
 from advmdp.reports.figures.line_styles import FAINT, INK
 from advmdp.reports.figures.regret_axes import (

@@ -12,9 +12,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from advmdp.atomic_files import write_atomically
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.schema import FINISHED
+from advmdp.files.atomic import write_atomically
 from advmdp.reports.cells import Cell, cells_of
 from advmdp.reports.comparisons import usual_baseline
 from advmdp.reports.figures.cell_panels import FIGURES, rate_panels

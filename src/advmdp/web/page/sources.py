@@ -9,7 +9,7 @@ from pathlib import Path
 
 from advmdp.plain_text import plain_lines
 from advmdp.service import Service
-from advmdp.store.live_store import LiveStore
+from advmdp.store.progress.live_store import LiveStore
 from advmdp.web.page.service_state import RECORD_SECONDS, ServiceWatch
 from advmdp.web.page.states import State
 from advmdp.web.page.sweep_counts import watched_cells

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from advmdp.evaluation.schema import CUT, FAILED, FINISHED, RUNNING
 from advmdp.reports.units import Units
-from advmdp.store.announcement import AnnouncedRun
-from advmdp.store.live_store import LiveRun, LiveStore
-from advmdp.store.under_way import position
+from advmdp.store.progress.announcement import AnnouncedRun
+from advmdp.store.progress.live_store import LiveRun, LiveStore
+from advmdp.store.progress.under_way import position
 
 WAITING, STARTING = "waiting", "starting"
 """Runs that a sweep has not begun, and runs that it has taken up and said nothing of yet."""

@@ -18,7 +18,7 @@ from advmdp.evaluation.schema import FINISHED, RUNNING, column
 from advmdp.reports.figures.panels import EPISODES, Panel, Series
 from advmdp.reports.html.self_contained import panel_data
 from advmdp.reports.statistics import Floats, mean_band
-from advmdp.store.live_store import Curves
+from advmdp.store.progress.live_store import Curves
 from advmdp.web.page.sweep_counts import WatchedCell, WatchedRun
 
 MOST_LEARNERS = 12  # with curves

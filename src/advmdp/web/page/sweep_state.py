@@ -11,7 +11,7 @@ from advmdp.reports.figures.line_styles import styles_of
 from advmdp.reports.html.self_contained import PALETTES
 from advmdp.reports.settings import setting_of
 from advmdp.reports.statistics import mean_interval
-from advmdp.store.live_store import LiveStore
+from advmdp.store.progress.live_store import LiveStore
 from advmdp.web.page.states import State
 from advmdp.web.page.sweep_counts import (
     ORDER,

@@ -1,0 +1,1 @@
+"""Files: the package's archive, atomic replacement, plain files only."""

@@ -1,0 +1,1 @@
+"""Follow the regularised leader: best of both worlds."""

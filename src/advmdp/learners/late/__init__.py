@@ -1,0 +1,1 @@
+"""Learners whose feedback comes late."""

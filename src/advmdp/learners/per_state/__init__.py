@@ -1,0 +1,1 @@
+"""An expert or bandit algorithm in every state."""

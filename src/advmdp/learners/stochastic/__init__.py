@@ -1,0 +1,1 @@
+"""Learners for stochastic losses, the paper's other comparison."""

@@ -1,0 +1,1 @@
+"""How far runs are, for those who watch a store."""
