@@ -31,7 +31,7 @@ from advmdp.kernels.runtime.storage import Storage, effective_storage, storage_o
 Bytes = NDArray[np.uint8]
 
 
-class Column(NamedTuple):
+class BatchColumn(NamedTuple):
     """Where a leaf lies: bytes into its tile, or into the common part."""
 
     name: str
@@ -48,7 +48,7 @@ class Column(NamedTuple):
         return math.prod(self.shape)
 
 
-class Constant(NamedTuple):
+class SharedValue(NamedTuple):
     """A leaf that is part of the compiled code."""
 
     value: int | float | bool | None
@@ -61,11 +61,11 @@ class Node(NamedTuple):
     parts: tuple[Tree, ...]
 
 
-Tree = Column | Constant | Node
+Tree = BatchColumn | SharedValue | Node
 
 
 @dataclass(frozen=True)
-class Plan:
+class BatchPlan:
     """Where everything lies; equal plans share their compiled code."""
 
     tree: Tree
@@ -74,13 +74,13 @@ class Plan:
     tile_bytes: int
     common_bytes: int
 
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, BatchColumn]:
         """All columns by their dotted names."""
         return {column.name: column for column in _columns(self.tree)}
 
 
-def _columns(tree: Tree) -> Iterator[Column]:
-    if isinstance(tree, Column):
+def _columns(tree: Tree) -> Iterator[BatchColumn]:
+    if isinstance(tree, BatchColumn):
         yield tree
     elif isinstance(tree, Node):
         for part in tree.parts:
@@ -108,12 +108,12 @@ class Block:
     def __init__(self, trees: Sequence[Any], width: int, threads: int = 1) -> None:
         self.n_runs = len(trees)
         self._width, self._threads = width, threads
-        self._own: list[tuple[Column, NDArray[Any], NDArray[np.int64]]] = []
-        self._common: list[tuple[Column, NDArray[Any]]] = []
-        self._lasting: list[Column] = []
+        self._own: list[tuple[BatchColumn, NDArray[Any], NDArray[np.int64]]] = []
+        self._common: list[tuple[BatchColumn, NDArray[Any]]] = []
+        self._lasting: list[BatchColumn] = []
         self._own_bytes = self._common_bytes = 0
         tree = self._plant(trees, "", None, None)
-        self.plan = Plan(tree, width, threads, self._own_bytes, max(self._common_bytes, 1))
+        self.plan = BatchPlan(tree, width, threads, self._own_bytes, max(self._common_bytes, 1))
 
     @property
     def bytes_per_run(self) -> int:
@@ -135,15 +135,15 @@ class Block:
             ]
             return Node(type(first), tuple(parts))
         if first is None:
-            return Constant(None)
+            return SharedValue(None)
         storage = effective_storage(first, declared, of_all)
         if not isinstance(first, np.ndarray) and len(set(values)) == 1:
             off = storage is Storage.SWITCH and first == 0.0
             if storage is Storage.CHOICE or off:
-                return Constant(first)
+                return SharedValue(first)
         return self._add(values, name, storage)
 
-    def _add(self, values: Sequence[Any], name: str, storage: Storage | None) -> Column:
+    def _add(self, values: Sequence[Any], name: str, storage: Storage | None) -> BatchColumn:
         """A column for one leaf; equal objects are kept once until they are packed."""
         places: dict[int, int] = {}
         which = np.array([places.setdefault(id(value), len(places)) for value in values])
@@ -157,7 +157,7 @@ class Block:
         private = not common and storage is Storage.PRIVATE
         offset = self._common_bytes if common else self._own_bytes
         stride = 1 if common else self._width * (self._threads if private else 1)
-        column = Column(name, first.dtype.str, first.shape, offset, common, private, stride)
+        column = BatchColumn(name, first.dtype.str, first.shape, offset, common, private, stride)
         if common:
             self._common.append((column, first))
             self._common_bytes += _padded(first.nbytes, 8)
@@ -212,14 +212,14 @@ def _fields_of(record: tuple[Any, ...]) -> list[tuple[str, Storage | None]]:
     return [(str(i), None) for i in range(len(record))]
 
 
-def cells(tiles: Bytes, column: Column) -> NDArray[Any]:
+def cells(tiles: Bytes, column: BatchColumn) -> NDArray[Any]:
     """A column of many tiles as an array (tile, entry, run): a view."""
     dtype = np.dtype(column.dtype)
     part = tiles[:, column.offset : column.offset + column.size * column.stride * dtype.itemsize]
     return part.view(dtype).reshape(len(tiles), column.size, column.stride)
 
 
-def by_run(part: NDArray[Any], column: Column, n_runs: int) -> NDArray[Any]:
+def by_run(part: NDArray[Any], column: BatchColumn, n_runs: int) -> NDArray[Any]:
     """(tile, entry, run) as (run, *shape)."""
     n_tiles, _, stride = part.shape  # said, because an array without entries has any number of runs
     return part.swapaxes(1, 2).reshape(n_tiles * stride, *column.shape)[:n_runs]

@@ -31,7 +31,7 @@ from numba.cuda.extending import (
 from numba.cuda.np.numpy_support import from_dtype
 from numba.cuda.typing.templates import AttributeTemplate
 
-from advmdp.batch.columns import Column
+from advmdp.batch.columns import BatchColumn
 
 GLOBAL = 1  # the address space of the card's memory
 BASE = ir.IntType(64)  # an address
@@ -40,7 +40,7 @@ BASE = ir.IntType(64)  # an address
 class Lane(types.Type):
     """One column as a thread sees it."""
 
-    def __init__(self, column: Column, threads: int) -> None:
+    def __init__(self, column: BatchColumn, threads: int) -> None:
         dtype = np.dtype(column.dtype)
         self.column = column
         self.dtype = from_dtype(dtype)

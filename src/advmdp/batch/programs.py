@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from numba import cuda
 from numba.core import config
 
-from advmdp.batch.columns import Node, Plan, Tree
+from advmdp.batch.columns import BatchPlan, Node, Tree
 from advmdp.batch.compiling import Program
 from advmdp.batch.views import twin, view_of
 from advmdp.kernels.accounting.evaluation_point import BEST, BEST_ESTIMATED, EPOCH, SUMS, WIDTH
@@ -38,7 +38,7 @@ class Programs(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def programs_for(plan: Plan, registers: int | None) -> Programs:
+def programs_for(plan: BatchPlan, registers: int | None) -> Programs:
     """Compile on first use, once for each plan."""
     kinds = kinds_of(plan)
     _load_kernels(kinds)
@@ -102,7 +102,7 @@ def programs_for(plan: Plan, registers: int | None) -> Programs:
     )
 
 
-def kinds_of(plan: Plan) -> list[type]:
+def kinds_of(plan: BatchPlan) -> list[type]:
     """All record classes of a plan."""
 
     def walk(tree: Tree) -> Iterator[type]:
@@ -115,7 +115,7 @@ def kinds_of(plan: Plan) -> list[type]:
     return list(dict.fromkeys(walk(plan.tree)))
 
 
-def stamp_of(plan: Plan, registers: int | None) -> str:
+def stamp_of(plan: BatchPlan, registers: int | None) -> str:
     """A checksum of all that the programs of a plan are compiled from."""
     files = {str(path) for path in Path(__file__).parent.glob("*.py")}
     files |= {str(sys.modules[kind.__module__].__file__) for kind in kinds_of(plan)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.batch.columns import Column
+from advmdp.batch.columns import BatchColumn
 from advmdp.batch.runs import BatchRun
 from advmdp.evaluation.account import Decomposition, four_terms, new_ledger, solver_statistics
 from advmdp.evaluation.comparator import best_fixed_policy
@@ -77,7 +77,7 @@ class Records:
         final = {f"final.{name}": array for name, array in self._final.items()}
         return {"figures": self.figures, "refused": self.refused, **final}
 
-    def arrays_before(self, wave: int, columns: Mapping[str, Column]) -> Arrays:
+    def arrays_before(self, wave: int, columns: Mapping[str, BatchColumn]) -> Arrays:
         """``arrays`` when the wave that begins at this run is played, in shape and type."""
         finished = {name: columns[place] for name, place in final_columns(columns).items()}
         final = {

@@ -29,7 +29,7 @@ NUMBERS = ("wave", "episodes", "per_wave", "stamp")
 LEARNER, PRESSURE = "state.0.", "program.pressure"
 
 
-class Position(NamedTuple):
+class BatchPosition(NamedTuple):
     """Where a batch was cut, and a checksum of all that it has to agree with."""
 
     wave: int
@@ -40,7 +40,7 @@ class Position(NamedTuple):
     stamp: int
 
 
-def position_of(saved: Any) -> Position:
+def position_of(saved: Any) -> BatchPosition:
     """The numbers of a saved batch; nothing else of it is looked at."""
     if not isinstance(saved, Mapping):
         raise InvalidInput(f"resume: give the arrays of a saved batch, not {shown(saved)}")
@@ -48,7 +48,7 @@ def position_of(saved: Any) -> Position:
         array: Any = saved.get(name)
         if getattr(array, "shape", None) != () or array.dtype != np.int64:
             raise InvalidInput(f"resume: not a saved batch, {name} is not a whole number")
-    position = Position(*(int(saved[name]) for name in NUMBERS))
+    position = BatchPosition(*(int(saved[name]) for name in NUMBERS))
     if position.per_wave < 1 or position.wave < 0 or position.wave % position.per_wave:
         raise InvalidInput(f"resume: no wave of a batch begins at run {position.wave}")
     return position

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.batch.columns import Constant, Node, Plan, Tree
+from advmdp.batch.columns import BatchPlan, Node, SharedValue, Tree
 from advmdp.kernels.runtime.targets import cuda_twin
 
 
@@ -25,16 +25,16 @@ def twin(kind: type) -> type:
     return found
 
 
-def view_of(plan: Plan) -> Callable[..., Any]:
+def view_of(plan: BatchPlan) -> Callable[..., Any]:
     """The device function for a plan; plain Python under numba's simulator."""
     from numba.core import config
 
     return _simulated(plan) if config.ENABLE_CUDASIM else _compiled(plan)
 
 
-def _simulated(plan: Plan) -> Callable[..., Any]:
+def _simulated(plan: BatchPlan) -> Callable[..., Any]:
     def build(tree: Tree, tiles: Any, common: Any, tile: int, place: int) -> Any:
-        if isinstance(tree, Constant):
+        if isinstance(tree, SharedValue):
             return tree.value
         if isinstance(tree, Node):
             parts = (build(part, tiles, common, tile, place) for part in tree.parts)
@@ -57,7 +57,7 @@ def _simulated(plan: Plan) -> Callable[..., Any]:
     return view
 
 
-def _compiled(plan: Plan) -> Callable[..., Any]:
+def _compiled(plan: BatchPlan) -> Callable[..., Any]:
     from numba.cuda import types
     from numba.cuda.extending import intrinsic
     from numba.cuda.typing.typeof import typeof
@@ -65,7 +65,7 @@ def _compiled(plan: Plan) -> Callable[..., Any]:
     from advmdp.batch.lanes import BASE, Lane, address, read
 
     def type_of(tree: Tree) -> Any:
-        if isinstance(tree, Constant):
+        if isinstance(tree, SharedValue):
             return typeof(tree.value)
         if isinstance(tree, Node):
             parts = [type_of(part) for part in tree.parts]
@@ -77,7 +77,7 @@ def _compiled(plan: Plan) -> Callable[..., Any]:
 
     def build(context: Any, builder: Any, tree: Tree, bases: dict[Any, Any]) -> Any:
         kind = type_of(tree)
-        if isinstance(tree, Constant):
+        if isinstance(tree, SharedValue):
             if tree.value is None:
                 return context.get_dummy_value()
             return context.get_value_type(kind)(tree.value)

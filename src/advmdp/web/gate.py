@@ -19,7 +19,7 @@ from advmdp.errors import AdvMDPError, StorageFailure
 from advmdp.plain_text import plain_text
 from advmdp.service.refusals import Conflict, TooManyOpen, UnknownEpisode
 from advmdp.web.exchange import VERBS, Answer, Exchange, as_json, refused
-from advmdp.web.limits import Limits, Rates
+from advmdp.web.limits import Limits, RequestRates
 
 PREFIX = "/api/v1/services/"
 HEALTH = "/health"
@@ -60,7 +60,7 @@ class Gate:
         self._inner = inner
         self._exchanges = exchanges
         self._limits = limits
-        self._rates = Rates(limits.rate)
+        self._rates = RequestRates(limits.rate)
         self._credentials = None if token is None else f"Bearer {token}".encode()
         self._hosts = None if hosts is None else {name.encode() for name in hosts}
         self._seen = seen

@@ -20,7 +20,7 @@ class Limits:
     """Requests a second from one address, on average; a second's worth may come at once."""
 
 
-class Rates:
+class RequestRates:
     """A bucket of requests for every address, filled at the rate."""
 
     def __init__(self, rate: float) -> None:
@@ -30,7 +30,7 @@ class Rates:
     def admit(self, address: str, now: float | None = None) -> bool:
         """Whether one more request of this address is within the rate.
 
-        >>> rates = Rates(2.0)
+        >>> rates = RequestRates(2.0)
         >>> [rates.admit("a", now) for now in (0.0, 0.1, 0.2, 0.6)], rates.admit("b", 0.2)
         ([True, True, False, True], True)
         """

@@ -17,13 +17,13 @@ from advmdp.evaluation.schema import RUNNING, Level, reward_columns
 from advmdp.experiments.planning import PlannedGroup
 from advmdp.plain_text import plain_text
 from advmdp.reports.units import Units
-from advmdp.store.progress.under_way import Position
+from advmdp.store.progress.under_way import RunPosition
 
 SHOWN = 12  # points of a curve on the page of a run
 
 
 def runs_lines(
-    frame: pl.DataFrame, positions: Mapping[str, Position] | None = None
+    frame: pl.DataFrame, positions: Mapping[str, RunPosition] | None = None
 ) -> Iterator[str]:
     """A line per run, aligned: plain text, since a store may hold many thousands.
 
@@ -57,7 +57,7 @@ def runs_lines(
     yield ", ".join(f"{n:,} {status}" for status, n in counts) or "no runs"
 
 
-def _status(status: str, position: Position | None) -> str:
+def _status(status: str, position: RunPosition | None) -> str:
     """The status, how far an unfinished run is, and how long one that is played will take."""
     if position is None:
         return status
@@ -65,7 +65,7 @@ def _status(status: str, position: Position | None) -> str:
     return f"{status} at {position.share:.0%}{left}"
 
 
-def _regret(row: Mapping[str, Any], now: Position | None) -> float | None:
+def _regret(row: Mapping[str, Any], now: RunPosition | None) -> float | None:
     """In the units of the run: at its end, or so far."""
     in_rewards = row["reward_unit"] is not None
     at_the_end: float | None = row["reward_regret" if in_rewards else "regret"]

@@ -13,7 +13,7 @@ from advmdp.store.progress.progress_note import read_note
 from advmdp.store.store import Store
 
 
-class Position(NamedTuple):
+class RunPosition(NamedTuple):
     """Where a run was when its note, or its newest checkpoint, was written."""
 
     share: float
@@ -25,7 +25,7 @@ class Position(NamedTuple):
     """In losses; a checkpoint does not tell it."""
 
 
-def positions(store: Store, runs: pl.DataFrame) -> dict[str, Position]:
+def positions(store: Store, runs: pl.DataFrame) -> dict[str, RunPosition]:
     """The positions of the unfinished runs among ``runs`` that have a note or a checkpoint."""
     found = {}
     unfinished = runs.filter(pl.col("status") != FINISHED)
@@ -41,8 +41,8 @@ def positions(store: Store, runs: pl.DataFrame) -> dict[str, Position]:
 
 def position(
     episodes: int, seconds: float, n_episodes: int, regret: float | None = None
-) -> Position:
+) -> RunPosition:
     """Where a run is that has played some of its episodes, in so many seconds."""
     left = (n_episodes - episodes) * seconds / episodes
     rate = episodes / seconds if seconds else None
-    return Position(episodes / n_episodes, left, rate, regret)
+    return RunPosition(episodes / n_episodes, left, rate, regret)
