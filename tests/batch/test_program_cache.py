@@ -143,9 +143,9 @@ def test_an_edited_source_gives_another_stamp(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from advmdp.batch import programs
-from advmdp.batch.columns import Constant, Plan
+from advmdp.batch.columns import BatchPlan, SharedValue
 
-PLAN = Plan(Constant(1), 1, 1, 8, 8)
+PLAN = BatchPlan(SharedValue(1), 1, 1, 8, 8)
 
 
 def stamp():
