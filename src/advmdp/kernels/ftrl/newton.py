@@ -110,18 +110,20 @@ def begin_search(dual: Any, in_logs: bool | None) -> None:
         dual.slope[r] = 0.0
 
 
+@interface.judge.register(FixedDual)
 @leaf
-def is_accepted(
-    trial: float, value: float, change: float, absolute: float, residual: float
-) -> bool:
-    """Whether a trial improves on the base point: Armijo's rule, up to rounding.
+def judge_smooth(
+    dual: FixedDual, trial: float, value: float, step: float, descent: float, residual: float
+) -> float:
+    """Armijo's rule, up to rounding.
 
     Near the optimum the decrease drowns in rounding: there the flow decides.
     """
     size = 1.0 + abs(trial)
-    decreased = trial <= value + 1e-4 * change + VALUE_ROUNDING * size
-    better = trial <= value + 1e-9 * size and absolute < 0.5 * residual
-    return decreased or better
+    decreased = trial <= value + 1e-4 * (step * descent) + VALUE_ROUNDING * size
+    halved = residual < 0.5 * dual.certificate.figures[RESIDUAL]
+    better = trial <= value + 1e-9 * size and halved
+    return 1.0 if decreased or better else 0.5
 
 
 @kernel
@@ -151,8 +153,9 @@ def minimise_from(
         trial -= root_value + step * dual.direction[0]
         counts[EVALUATIONS] += 1
         absolute, relative = measure_imbalance(measure, dual)
-        if not is_accepted(trial, value, step * descent, absolute, figures[RESIDUAL]):
-            step *= 0.5
+        part = interface.judge(dual, trial, value, step, descent, absolute)
+        if part < 1.0:
+            step *= part
             if value == math.inf or step < SHORTEST:
                 return False
             continue

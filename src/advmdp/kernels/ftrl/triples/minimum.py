@@ -19,6 +19,7 @@ from ...runtime.targets import kernel, leaf
 from ..fixed_measure import FixedMeasure, find_reached
 from ..newton import minimise_from
 from . import evaluation as evaluation  # registers the problem
+from . import line_search as line_search
 from .dual import TripleDual, TripleProblem
 
 

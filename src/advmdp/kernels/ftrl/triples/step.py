@@ -25,6 +25,7 @@ from ...steps.interface import Certificate
 from ..fixed_measure import FixedMeasure
 from ..newton import minimise_from
 from . import evaluation as evaluation  # registers the problem
+from . import line_search as line_search
 from .dual import TripleDual, TripleProblem
 
 
