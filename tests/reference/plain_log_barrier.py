@@ -13,11 +13,18 @@ from tests.reference.tables import Array, Table, policy_of
 
 
 def barrier_conic(
-    cost: Table, lower: Table, upper: Table, barrier: Table, divided_by: Table | None = None
+    cost: Table,
+    lower: Table,
+    upper: Table,
+    barrier: Table,
+    divided_by: Table | None = None,
+    root: float = 0.0,
+    entropy: float = 0.0,
 ) -> Table:
     """argmin <q, cost> - sum barrier(x, a) ln q(x, a, x') over the measures of a box.
 
     ``divided_by`` gives the solver the variables q / divided_by, which are of order one.
+    With  -root sum sqrt(q) + entropy sum (q ln q - q)  added.
     """
     unit = [np.ones_like(c) for c in cost] if divided_by is None else divided_by
     parts, constraints, objective, inflow = [], [], 0, np.ones(1)
@@ -35,7 +42,13 @@ def barrier_conic(
         constraints.append(outflow == inflow)
         inflow = cp.sum(q, axis=0)
         weights = np.repeat(barrier[k].reshape(-1, 1), layer.shape[2], axis=1)
-        objective += cp.sum(cp.multiply(q, _flat(layer)) - cp.multiply(weights, cp.log(scaled)))
+        objective += cp.sum(cp.multiply(q, _flat(layer)))
+        if weights.max() > 0.0:
+            objective -= cp.sum(cp.multiply(weights, cp.log(scaled)))
+        if root > 0.0:
+            objective -= root * cp.sum(cp.sqrt(q))
+        if entropy > 0.0:
+            objective -= entropy * cp.sum(cp.entr(q) + q)
         parts.append(scaled)
     problem = cp.Problem(cp.Minimize(objective), constraints)
     problem.solve(solver=cp.CLARABEL)  # at its own tolerances: at tighter ones it may give up

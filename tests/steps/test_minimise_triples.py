@@ -1,6 +1,8 @@
-"""The log barrier on triples over boxes: a conic solver, closed forms, certificates."""
+"""Regularisers on triples over boxes: a conic solver, closed forms, certificates."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,6 +46,87 @@ def test_every_answer_is_certified(case: Instance, seed: int, magnitude: int) ->
     assert 0.0 <= result.gap <= 1e-10 * (1.0 + abs(result.value))
     assert flow_error(result.occupancy) <= 1e-12
     assert box_error(result.occupancy, *box) <= 1e-12
+
+
+OTHERS = [
+    am.Tsallis(0.5, on="triples"),
+    am.Tsallis(2.0, log_barrier=0.1, on="triples"),
+    am.Entropy(1.5, on="triples"),
+]
+
+
+def value_of(q: list[np.ndarray], cost: list[np.ndarray], regulariser: Any) -> float:
+    """<q, cost> + R(q), by the definition of R."""
+    flat, paid = np.concatenate([layer.ravel() for layer in q]), 0.0
+    paid = sum(float((a * c).sum()) for a, c in zip(q, cost, strict=True))
+    if isinstance(regulariser, am.Entropy):
+        return paid + float((flat * np.log(flat) - flat).sum()) / regulariser.eta
+    logs = regulariser.log_barrier * float(np.log(np.where(flat > 0.0, flat, 1.0)).sum())
+    return paid - float(np.sqrt(flat).sum()) / regulariser.eta - logs
+
+
+@pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
+@pytest.mark.parametrize("seed", range(2))
+def test_other_regularisers_have_the_value_of_a_conic_solver(seed: int, regulariser: Any) -> None:
+    case = random_instance(seed, sizes=(1, 3, 3, 1), most_visits=400, log_term=0.2)
+    cost, box = costs_of(case, seed, 3.0), case.box()
+    result = am.minimise(cost, am.BoxSet(layout_of(case), *box), regulariser)
+    is_entropy = isinstance(regulariser, am.Entropy)
+    barrier = 0.0 if is_entropy else regulariser.log_barrier
+    weight = 1.0 / regulariser.eta
+    q = barrier_conic(
+        cost,
+        *box,
+        [np.full(c.shape[:2], barrier) for c in cost],
+        root=0.0 if is_entropy else weight,
+        entropy=weight if is_entropy else 0.0,
+    )
+    expected = value_of([np.maximum(layer, 1e-300) for layer in q], cost, regulariser)
+    assert abs(result.value - expected) <= 1e-5 * (1.0 + abs(expected))
+    assert result.value == pytest.approx(value_of(result.occupancy, cost, regulariser), rel=1e-12)
+
+
+@given(
+    case=instances(widest=4),
+    seed=st.integers(0, 99),
+    magnitude=st.integers(-2, 2),
+    regulariser=st.sampled_from(OTHERS),
+)
+@modest
+def test_every_answer_of_the_others_is_certified(
+    case: Instance, seed: int, magnitude: int, regulariser: Any
+) -> None:
+    box = case.box()
+    cost = costs_of(case, seed, 10.0**magnitude)
+    result = am.minimise(cost, am.BoxSet(layout_of(case), *box), regulariser)
+    assert 0.0 <= result.gap <= 1e-10 * (1.0 + abs(result.value))
+    assert flow_error(result.occupancy) <= 1e-12
+    assert box_error(result.occupancy, *box) <= 1e-12
+
+
+@pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
+def test_on_a_known_transition_the_value_has_the_slope_of_the_measure(regulariser: Any) -> None:
+    """By the envelope theorem the value's derivative in a cost is the measure there."""
+    case = random_instance(7, sizes=(1, 3, 2, 1))
+    known, cost = am.KnownTransition(layout_of(case), case.kernel), costs_of(case, 7, 2.0)
+    q = am.minimise(cost, known, regulariser).occupancy
+    chance = am.transition_of(q, layout_of(case))
+    assert greatest_difference(chance, case.kernel) <= 1e-12
+    for k, place in ((0, (0, 1, 2)), (1, (2, 0, 1))):
+        values = []
+        for change in (1e-4, -1e-4):
+            moved = [c.copy() for c in cost]
+            moved[k][place] += change
+            values.append(am.minimise(moved, known, regulariser).value)
+        assert (values[0] - values[1]) / 2e-4 == pytest.approx(q[k][place], rel=1e-5)
+
+
+def test_one_state_is_a_tsallis_bandit() -> None:
+    layout, cost = am.Layout((1, 1), 3), np.array([0.0, 2.0, 30.0])
+    for confidence in (am.AnyTransition(layout), am.KnownTransition(layout, [np.ones((1, 3, 1))])):
+        found = am.minimise([cost[None]], confidence, am.Tsallis(0.5, on="triples"))
+        v = brentq(lambda v: ((cost - v) ** -2.0).sum() - 1.0, -10.0, -1e-9, xtol=1e-15)
+        assert np.allclose(found.occupancy[0].ravel(), (cost - v) ** -2.0, rtol=0, atol=1e-10)
 
 
 def test_bounds_that_hold_are_met_with_equality() -> None:

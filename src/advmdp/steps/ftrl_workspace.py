@@ -55,7 +55,7 @@ def new_ftrl_step(layout: Layout, settings: FTRLSettings) -> FTRLStep:
 def new_triple_dual(layout: Layout) -> TripleDual:
     """Work space of the log barrier on triples."""
     of_entries = ("reduced", "slope", "cost", "flow", "weight", "tie")
-    of_rows = ("total", "n_present", "inverse_weight", "inverse_tie", "shift", "scale")
+    of_rows = ("total", "inverse_weight", "inverse_tie", "shift", "scale")
     sizes = dict.fromkeys(of_entries, layout.n_entries) | dict.fromkeys(of_rows, layout.n_rows)
     vectors = {
         name: np.zeros(sizes.get(name, layout.n_states))

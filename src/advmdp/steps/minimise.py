@@ -15,7 +15,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.ftrl.minimum import mass_response, minimise_costs
-from advmdp.kernels.ftrl.regulariser import ENTROPY, Regulariser
+from advmdp.kernels.ftrl.regulariser import Regulariser
 from advmdp.kernels.model.measure import join
 from advmdp.kernels.steps.interface import ITERATIONS, RESIDUAL
 from advmdp.layout import Floats, Layout
@@ -24,7 +24,7 @@ from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
 from advmdp.steps.constraints import Inner, checked_constraints, find_multipliers
 from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure
 from advmdp.steps.minimise_triples import minimise_over_set
-from advmdp.steps.minimum import Minimum, PartialTransition, is_triple_table
+from advmdp.steps.minimum import Minimum, PartialTransition, is_triple_table, value_of
 from advmdp.steps.regularisers import AnyRegulariser, checked_regulariser
 
 
@@ -104,7 +104,9 @@ class _Problem:
                 "scale costs and weights to fewer magnitudes"
             )
         q = np.repeat(self.measure.mass[:-1], self.graph.n_actions) * self.measure.policy
-        return Inner(_value(q, self.measure.reached, costs, self._record), q, self._responses)
+        counted = np.repeat(self.measure.reached[:-1] != 0, self.graph.n_actions)
+        record = self._record._replace(barrier=self._record.barrier[counted])
+        return Inner(value_of(q[counted], costs[counted], record), q, self._responses)
 
     def _responses(self) -> Floats:
         """How q changes with each multiplier, at the last minimum."""
@@ -137,15 +139,3 @@ def _pair_costs(layout: Layout, cost: Any, chance: Floats) -> Floats:
     if not is_triple_table(layout, cost):
         return layout.flat_pairs(cost, "cost", fill=True)
     return np.add.reduceat(layout.flat_triples(cost, "cost") * chance, layout.row_start[:-1])
-
-
-def _value(q: Floats, reached: Any, costs: Floats, record: Regulariser) -> float:
-    """<q, C> + R(q) over the states that take part."""
-    takes_part = np.repeat(reached[:-1] != 0, len(q) // (len(reached) - 1))
-    q = q[takes_part]
-    logs = np.log(np.where(q > 0.0, q, 1.0))
-    if record.kind == ENTROPY:
-        regular = record.weight * (q * logs - q)
-    else:
-        regular = -record.weight * np.sqrt(q) - record.barrier[takes_part] * logs
-    return float(np.sum(q * costs[takes_part] + regular))

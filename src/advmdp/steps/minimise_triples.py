@@ -1,4 +1,4 @@
-"""The minimum of <q, C> - sum b(x, a) ln q(x, a, x') over the measures of a box of transitions."""
+"""The minimum of <q, C> + R(q), R on triples, over the measures of a box of transitions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.kernels.ftrl.regulariser import BARRIER
 from advmdp.kernels.ftrl.triples.dual import TripleProblem
 from advmdp.kernels.ftrl.triples.minimum import minimise_triples
 from advmdp.kernels.model.measure import join
@@ -18,23 +19,26 @@ from advmdp.layout import Floats, Layout
 from advmdp.number_checks import shown
 from advmdp.steps.confidence import BoxSet, KnownTransition
 from advmdp.steps.ftrl_workspace import new_fixed_measure, new_triple_dual
-from advmdp.steps.minimum import Minimum, is_triple_table
+from advmdp.steps.minimum import Minimum, is_triple_table, value_of
 from advmdp.steps.workspace import free_boxes
 
 
 def minimise_over_set(cost: Any, transitions: Any, regulariser: Any, constraints: Any) -> Minimum:
-    """The certified minimum for a log barrier on triples, see ``minimise``."""
+    """The certified minimum for a regulariser on triples, see ``minimise``."""
     if constraints is not None:
         raise InvalidInput('with on="triples" they are not implemented', field="constraints")
     layout, rows = _boxes(transitions)
-    barrier = regulariser.barrier(layout)
+    record = regulariser.record(layout)
+    if record.weight == 0.0:
+        record = record._replace(kind=BARRIER)
     known = np.repeat(rows.status == KNOWN, layout.row_sizes())
-    _refuse_impossible(layout, rows.upper, known)
+    if record.barrier.max() > 0.0:
+        _refuse_impossible(layout, rows.upper, known)
     chance = np.repeat(1.0 / layout.row_sizes(), layout.row_sizes())
     chance[known] = rows.lower[known]
     costs = _triple_costs(layout, cost)
     measure, dual = new_fixed_measure(layout, chance), new_triple_dual(layout)
-    graph, problem = layout.graph(), TripleProblem(rows, barrier)
+    graph, problem = layout.graph(), TripleProblem(rows, record)
     certified = any(
         minimise_triples(graph, costs, measure, problem, dual, in_logs) for in_logs in (None, True)
     )
@@ -48,8 +52,8 @@ def minimise_over_set(cost: Any, transitions: Any, regulariser: Any, constraints
     q = np.zeros(layout.n_entries)
     join(graph, measure, q)
     counted = q > 0.0
-    logs = np.repeat(barrier, layout.row_sizes())[counted] * np.log(q[counted])
-    value = float(np.sum(q * costs) - np.sum(logs))
+    barrier = np.repeat(record.barrier, layout.row_sizes())[counted]
+    value = value_of(q[counted], costs[counted], record._replace(barrier=barrier))
     return Minimum(layout.triples(q), value, gap, residual, iterations, converged=True)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from advmdp.argument_checks import instance, is_sequence
 from advmdp.errors import InvalidInput
-from advmdp.layout import Layout, Table
+from advmdp.kernels.ftrl.regulariser import ENTROPY, Regulariser
+from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import SUM_TOLERANCE
 
 
@@ -62,3 +63,13 @@ def is_triple_table(layout: Layout, table: Any) -> bool:
     while depth < 4 and is_sequence(inner) and len(inner) > 0:
         depth, inner = depth + 1, inner[0]
     return depth >= 4 or (depth == 1 and len(table) == layout.n_entries != layout.n_rows)
+
+
+def value_of(q: Floats, costs: Floats, record: Regulariser) -> float:
+    """<q, C> + R(q), for the pairs or triples that take part."""
+    logs = np.log(np.where(q > 0.0, q, 1.0))
+    if record.kind == ENTROPY:
+        regular = record.weight * (q * logs - q)
+    else:
+        regular = -record.weight * np.sqrt(q) - record.barrier * logs
+    return float(np.sum(q * costs + regular))

@@ -1,4 +1,4 @@
-"""Evaluation, slopes, curvature and commit of the log barrier on triples."""
+"""Evaluation, slopes, curvature and commit of a regulariser on triples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from ...model.row_status import is_free, is_known
 from ...runtime.indices import int64
 from ...runtime.targets import kernel, leaf
 from .. import interface
+from ..evaluation import longest_step
 from ..fixed_measure import FixedMeasure
+from ..regulariser import BARRIER, Regulariser, divergence
 from .dual import TripleDual, TripleProblem
 from .row_problem import solve_bound_row, solve_free_row, solve_known_row
 
@@ -40,13 +42,12 @@ def evaluate_triples(
                 begin = row_begin(graph, r)
                 for e in range(begin, begin + row_size(graph, r)):
                     dual.cost[e] = dual.reduced[e] + step * dual.slope[e]
-                b = problem.barrier[r]
                 if is_known(problem.rows, r):
-                    value = solve_known_row(graph, r, b, problem.rows, dual)
+                    value = solve_known_row(graph, r, problem.regulariser, problem.rows, dual)
                 elif is_free(problem.rows, r):
-                    value = solve_free_row(graph, r, b, dual)
+                    value = solve_free_row(graph, r, problem.regulariser, dual)
                 else:
-                    value = solve_bound_row(graph, r, b, problem.rows, dual)
+                    value = solve_bound_row(graph, r, problem.regulariser, problem.rows, dual)
                 if not (abs(value) < math.inf):
                     return math.nan
                 total += value
@@ -76,7 +77,8 @@ def slopes_of_triples(
                 slope = dual.direction[successor_of(graph, r, j)] - dual.direction[x]
                 dual.slope[begin + j] = slope
                 if slope < 0.0 and is_free(problem.rows, r):
-                    longest = min(longest, -dual.reduced[begin + j] / slope)
+                    reduced = dual.reduced[begin + j]
+                    longest = min(longest, longest_step(problem.regulariser, reduced, slope))
     return descent, longest
 
 
@@ -138,12 +140,30 @@ def add_triples(graph: Graph, x: int, k: int, measure: FixedMeasure, dual: Tripl
         dual.blocks.entries[place] += own
 
 
+@leaf
+def gap_of_row(
+    graph: Graph, r: int, part: float, regulariser: Regulariser, dual: TripleDual
+) -> float:
+    """What a row adds to the gap whose mass is ``part`` times its minimiser's.
+
+    Its distribution stays, so bounds add nothing: the divergences of its triples are all.
+    """
+    begin = row_begin(graph, r)
+    gap = 0.0
+    one = 0.0
+    for e in range(begin, begin + row_size(graph, r)):
+        if dual.flow[e] > 0.0:
+            if one == 0.0 or regulariser.kind != BARRIER:  # there it depends on the part alone
+                one = divergence(regulariser, r, part * dual.flow[e], dual.flow[e])
+            gap += one
+    return gap
+
+
 @interface.commit.register(TripleDual)
 @leaf
 def commit_triples(
     graph: Graph, measure: FixedMeasure, problem: TripleProblem, dual: TripleDual
 ) -> float:
-    """A row whose mass is f times its minimiser's adds  n b (f - 1 - ln f)  to the gap."""
     for r in range(measure.policy.shape[0]):
         x = r // graph.n_actions
         if measure.reached[x] == 0:
@@ -159,6 +179,6 @@ def commit_triples(
     for r in range(measure.policy.shape[0]):
         x = r // graph.n_actions
         if measure.reached[x] != 0:
-            away = (measure.mass[x] * measure.policy[r] - dual.total[r]) / dual.total[r]
-            gap += dual.n_present[r] * problem.barrier[r] * (away - math.log1p(away))
+            part = measure.mass[x] * measure.policy[r] / dual.total[r]
+            gap += gap_of_row(graph, r, part, problem.regulariser, dual)
     return gap

@@ -18,6 +18,7 @@ from ...model.row_status import is_known
 from ...runtime.targets import kernel, leaf
 from ..fixed_measure import FixedMeasure, find_reached
 from ..newton import minimise_from
+from ..regulariser import marginal
 from . import evaluation as evaluation  # registers the problem
 from . import line_search as line_search
 from .dual import TripleDual, TripleProblem
@@ -36,7 +37,7 @@ def shift_triples(
     """Shift the costs so that the uniform measure is near; returns v(x_0).
 
     Last layer first, v(x) makes the least reduced cost of a state that of its uniform triples,
-    b |A| n / q(x).  ``inflow`` holds the masses of the uniform policy.
+    -phi'(q(x) / (|A| n)).  ``inflow`` holds the masses of the uniform policy.
     """
     dual.value[dual.value.shape[0] - 1] = 0.0
     for back in range(n_layers(graph)):
@@ -46,11 +47,12 @@ def shift_triples(
             if measure.reached[x] == 0:
                 continue
             least = math.inf
-            room = 0.0
+            room = -math.inf
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 size = row_size(graph, r)
                 begin = row_begin(graph, r)
-                room = max(room, problem.barrier[r] * graph.n_actions * size / dual.inflow[x])
+                share = dual.inflow[x] / (graph.n_actions * size)
+                room = max(room, marginal(problem.regulariser, r, share))
                 for j in range(size):
                     dual.reduced[begin + j] += dual.value[successor_of(graph, r, j)]
                     if can_happen(problem, r, begin + j):
@@ -59,7 +61,7 @@ def shift_triples(
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 begin = row_begin(graph, r)
                 dual.shift[r] = 0.0
-                dual.scale[r] = dual.inflow[x] / (graph.n_actions * problem.barrier[r])
+                dual.scale[r] = dual.inflow[x] / graph.n_actions
                 for e in range(begin, begin + row_size(graph, r)):
                     dual.reduced[e] -= dual.value[x]
     return dual.value[0]
@@ -74,7 +76,7 @@ def minimise_triples(
     dual: TripleDual,
     in_logs: bool | None,
 ) -> bool:
-    """The measure of least  <q, costs> - sum b ln q  in ``measure``; False if not certified."""
+    """The measure of least  <q, costs> + R(q)  in ``measure``; False if it is not certified."""
     for e in range(costs.shape[0]):
         dual.reduced[e] = costs[e]
     find_reached(graph, measure, dual.inflow)
