@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cvxpy as cp
 import numpy as np
 
@@ -20,12 +22,15 @@ def barrier_conic(
     divided_by: Table | None = None,
     root: float = 0.0,
     entropy: float = 0.0,
+    limited: list[tuple[Table, float]] | None = None,
 ) -> Table:
     """argmin <q, cost> - sum barrier(x, a) ln q(x, a, x') over the measures of a box.
 
     ``divided_by`` gives the solver the variables q / divided_by, which are of order one.
-    With  -root sum sqrt(q) + entropy sum (q ln q - q)  added.
+    With  -root sum sqrt(q) + entropy sum (q ln q - q)  added, and constraints
+    (pair table g, limit): <g, q> <= limit.
     """
+    spent: list[Any] = [0 for _ in limited or []]
     unit = [np.ones_like(c) for c in cost] if divided_by is None else divided_by
     parts, constraints, objective, inflow = [], [], 0, np.ones(1)
     for k, layer in enumerate(cost):
@@ -43,6 +48,8 @@ def barrier_conic(
         inflow = cp.sum(q, axis=0)
         weights = np.repeat(barrier[k].reshape(-1, 1), layer.shape[2], axis=1)
         objective += cp.sum(cp.multiply(q, _flat(layer)))
+        for i, (table, _) in enumerate(limited or []):
+            spent[i] += cp.sum(cp.multiply(cp.sum(q, axis=1), table[k].ravel()))
         if weights.max() > 0.0:
             objective -= cp.sum(cp.multiply(weights, cp.log(scaled)))
         if root > 0.0:
@@ -50,6 +57,7 @@ def barrier_conic(
         if entropy > 0.0:
             objective -= entropy * cp.sum(cp.entr(q) + q)
         parts.append(scaled)
+    constraints += [paid <= limit for paid, (_, limit) in zip(spent, limited or [], strict=True)]
     problem = cp.Problem(cp.Minimize(objective), constraints)
     problem.solve(solver=cp.CLARABEL)  # at its own tolerances: at tighter ones it may give up
     assert problem.status == "optimal", problem.status

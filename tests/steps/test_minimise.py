@@ -245,7 +245,5 @@ def test_what_is_not_implemented_is_refused_with_its_reason() -> None:
     barrier = am.LogBarrier(1.0, on="triples")
     with pytest.raises(am.InvalidInput, match="give a BoxSet"):
         am.minimise(cost, am.L1Set.everything(layout), barrier)  # type: ignore[arg-type]
-    with pytest.raises(am.InvalidInput, match="constraints"):
-        am.minimise(cost, am.AnyTransition(layout), barrier, [])
     with pytest.raises(am.InvalidInput, match="sum to 1 or less"):
         am.PartialTransition(layout, [2.0 * p for p in chance])

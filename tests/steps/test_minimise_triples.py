@@ -65,12 +65,8 @@ def value_of(q: list[np.ndarray], cost: list[np.ndarray], regulariser: Any) -> f
     return paid - float(np.sqrt(flat).sum()) / regulariser.eta - logs
 
 
-@pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
-@pytest.mark.parametrize("seed", range(2))
-def test_other_regularisers_have_the_value_of_a_conic_solver(seed: int, regulariser: Any) -> None:
-    case = random_instance(seed, sizes=(1, 3, 3, 1), most_visits=400, log_term=0.2)
-    cost, box = costs_of(case, seed, 3.0), case.box()
-    result = am.minimise(cost, am.BoxSet(layout_of(case), *box), regulariser)
+def conic_value(cost: Any, box: Any, regulariser: Any, limited: Any) -> float:
+    """The same of the conic solver's measure."""
     is_entropy = isinstance(regulariser, am.Entropy)
     barrier = 0.0 if is_entropy else regulariser.log_barrier
     weight = 1.0 / regulariser.eta
@@ -80,8 +76,18 @@ def test_other_regularisers_have_the_value_of_a_conic_solver(seed: int, regulari
         [np.full(c.shape[:2], barrier) for c in cost],
         root=0.0 if is_entropy else weight,
         entropy=weight if is_entropy else 0.0,
+        limited=limited,
     )
-    expected = value_of([np.maximum(layer, 1e-300) for layer in q], cost, regulariser)
+    return value_of([np.maximum(layer, 1e-300) for layer in q], cost, regulariser)
+
+
+@pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
+@pytest.mark.parametrize("seed", range(2))
+def test_other_regularisers_have_the_value_of_a_conic_solver(seed: int, regulariser: Any) -> None:
+    case = random_instance(seed, sizes=(1, 3, 3, 1), most_visits=400, log_term=0.2)
+    cost, box = costs_of(case, seed, 3.0), case.box()
+    result = am.minimise(cost, am.BoxSet(layout_of(case), *box), regulariser)
+    expected = conic_value(cost, box, regulariser, [])
     assert abs(result.value - expected) <= 1e-5 * (1.0 + abs(expected))
     assert result.value == pytest.approx(value_of(result.occupancy, cost, regulariser), rel=1e-12)
 
@@ -175,3 +181,53 @@ def test_a_triple_that_cannot_happen_is_refused() -> None:
     )
     with pytest.raises(am.InvalidInput, match="upper bound zero at layer 0"):
         am.minimise([np.zeros((1, 1)), np.zeros((2, 1))], box, am.LogBarrier(1.0, on="triples"))
+
+
+# ---------------------------------------------------------------------- constraints
+
+
+def spent_on(q: list[np.ndarray], table: list[np.ndarray]) -> float:
+    return sum(float((a.sum(axis=2) * g).sum()) for a, g in zip(q, table, strict=True))
+
+
+@pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
+def test_constraints_are_met_as_a_conic_solver_meets_them(regulariser: Any) -> None:
+    case = random_instance(3, sizes=(1, 3, 3, 1), most_visits=400, log_term=0.2)
+    cost, box = costs_of(case, 3, 1.0), case.box()
+    confidence, rng = am.BoxSet(layout_of(case), *box), np.random.default_rng(3)
+    tables = [[rng.random(c.shape[:2]) for c in cost] for _ in range(3)]
+    free = am.minimise(cost, confidence, regulariser)
+    limits = [spent_on(free.occupancy, tables[i]) + (-0.2, -0.1, 1.0)[i] for i in range(3)]
+    constraints = list(zip(tables, limits, strict=True))
+    result = am.minimise(cost, confidence, regulariser, constraints)
+    for table, limit in constraints:
+        assert spent_on(result.occupancy, table) <= limit + 1e-8
+    expected = conic_value(cost, box, regulariser, constraints)
+    assert abs(result.value - expected) <= 1e-5 * (1.0 + abs(expected))
+    assert max(result.multipliers[:2]) > 0.0
+    assert result.multipliers[2] == 0.0
+    assert box_error(result.occupancy, *box) <= 1e-12
+    assert result.gap <= 1e-8 * (1.0 + abs(result.value))
+
+
+def test_multipliers_are_prices() -> None:
+    """The derivative of the minimum in the limit is minus the multiplier."""
+    case = random_instance(4, sizes=(1, 3, 2, 1), most_visits=400, log_term=0.2)
+    cost, confidence = costs_of(case, 4, 1.0), am.BoxSet(layout_of(case), *case.box())
+    barrier, table = am.LogBarrier(0.3, on="triples"), [c.mean(axis=2) for c in cost]
+    limit = spent_on(am.minimise(cost, confidence, barrier).occupancy, table) - 0.05
+    low, high = (am.minimise(cost, confidence, barrier, [(table, limit + d)]) for d in (0.0, 1e-5))
+    assert (high.value - low.value) / 1e-5 == pytest.approx(-low.multipliers[0], rel=1e-3)
+    assert low.multipliers[0] > 0.1
+
+
+def test_constraints_that_no_policy_meets_are_refused() -> None:
+    case = random_instance(4, sizes=(1, 3, 2, 1), n_actions=2)
+    cost, confidence = costs_of(case, 4, 1.0), am.BoxSet(layout_of(case), *case.box())
+    barrier = am.LogBarrier(0.3, on="triples")
+    second = [np.tile([0.0, 1.0], (len(c), 1)) for c in cost]
+    first = [1.0 - g for g in second]
+    with pytest.raises(am.InvalidInput, match="constraints: no policy meets them"):
+        am.minimise(cost, confidence, barrier, [(first, -0.1)])
+    with pytest.raises(am.InvalidInput, match="no policy meets them"):  # together they spend 3
+        am.minimise(cost, confidence, barrier, [(first, 1.2), (second, 1.3)])

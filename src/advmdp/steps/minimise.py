@@ -13,18 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.errors import InvalidInput
 from advmdp.kernels.ftrl.minimum import mass_response, minimise_costs
 from advmdp.kernels.ftrl.regulariser import Regulariser
 from advmdp.kernels.model.measure import join
-from advmdp.kernels.steps.interface import ITERATIONS, RESIDUAL
 from advmdp.layout import Floats, Layout
 from advmdp.number_checks import shown
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
 from advmdp.steps.constraints import Inner, checked_constraints, find_multipliers
 from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure
 from advmdp.steps.minimise_triples import minimise_over_set
-from advmdp.steps.minimum import Minimum, PartialTransition, is_triple_table, value_of
+from advmdp.steps.minimum import (
+    Minimum,
+    PartialTransition,
+    is_triple_table,
+    solve_certified,
+    value_of,
+)
 from advmdp.steps.regularisers import AnyRegulariser, checked_regulariser
 
 
@@ -42,9 +47,9 @@ def minimise(
         A pair table, of any sign, or a triple table: q(x, a, x') = q(x, a) P(x' | x, a).
     transitions
         A ``KnownTransition``, or a ``PartialTransition`` whose rows may sum to less than one; with
-        a regulariser on triples also a ``BoxSet``.
+        a regulariser on triples a ``KnownTransition`` or a ``BoxSet``.
     regulariser
-        ``Entropy``, ``Tsallis`` or ``LogBarrier`` on pairs, or ``LogBarrier`` on triples.
+        ``Entropy``, ``Tsallis`` or ``LogBarrier``, on pairs or on triples.
     constraints
         A list of (pair table g, limit): <g, q> <= limit.  The answer keeps to them up to 1e-9.
 
@@ -95,14 +100,9 @@ class _Problem:
         """The minimum of <q, cost + multipliers * tables> + R(q)."""
         costs = self._costs + multipliers @ self._tables
         work = (self.graph, costs, self.measure, self._record, self.dual)
-        certified = any(minimise_costs(*work, in_logs) for in_logs in (None, True))
-        self.iterations += int(self.dual.certificate.counts[ITERATIONS])
-        if not certified:
-            residual = self.dual.certificate.figures[RESIDUAL]
-            raise UncertifiedStep(
-                f"minimise: flow residual {residual:.1e} after {self.iterations} iterations; "
-                "scale costs and weights to fewer magnitudes"
-            )
+        self.iterations += solve_certified(
+            lambda in_logs: minimise_costs(*work, in_logs), self.dual.certificate
+        )
         q = np.repeat(self.measure.mass[:-1], self.graph.n_actions) * self.measure.policy
         counted = np.repeat(self.measure.reached[:-1] != 0, self.graph.n_actions)
         record = self._record._replace(barrier=self._record.barrier[counted])

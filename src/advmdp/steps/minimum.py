@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from advmdp.argument_checks import instance, is_sequence
-from advmdp.errors import InvalidInput
+from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.kernels.ftrl.regulariser import ENTROPY, Regulariser
+from advmdp.kernels.steps.interface import ITERATIONS, RESIDUAL, Certificate
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import SUM_TOLERANCE
 
@@ -73,3 +75,15 @@ def value_of(q: Floats, costs: Floats, record: Regulariser) -> float:
     else:
         regular = -record.weight * np.sqrt(q) - record.barrier * logs
     return float(np.sum(q * costs + regular))
+
+
+def solve_certified(solve: Callable[[bool | None], bool], certificate: Certificate) -> int:
+    """Solve on the fast path, or else on the safe one; returns the Newton steps."""
+    certified = any(solve(in_logs) for in_logs in (None, True))
+    iterations = int(certificate.counts[ITERATIONS])
+    if not certified:
+        raise UncertifiedStep(
+            f"minimise: flow residual {certificate.figures[RESIDUAL]:.1e} after {iterations} "
+            "iterations; scale costs and weights to fewer magnitudes"
+        )
+    return iterations

@@ -1,4 +1,4 @@
-"""A minimum over triples from scratch: one call from Python."""
+"""What Python calls: a minimum over triples from scratch, and how it reacts to its costs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ...model.graph import (
 from ...model.row_status import is_known
 from ...runtime.targets import kernel, leaf
 from ..fixed_measure import FixedMeasure, find_reached
+from ..hessian import assemble, newton_direction
 from ..newton import minimise_from
 from ..regulariser import marginal
 from . import evaluation as evaluation  # registers the problem
@@ -82,3 +83,44 @@ def minimise_triples(
     find_reached(graph, measure, dual.inflow)
     root_value = shift_triples(graph, measure, problem, dual)
     return minimise_from(graph, measure, problem, dual, root_value, in_logs)
+
+
+@leaf
+def tied_change(graph: Graph, r: int, dual: TripleDual, change: float) -> float:
+    """How much less mass row r has when its costs grow by ``change`` and v by ``direction``."""
+    begin = row_begin(graph, r)
+    here = dual.direction[r // graph.n_actions]
+    found = 0.0
+    for j in range(row_size(graph, r)):
+        there = dual.direction[successor_of(graph, r, j)]
+        found += dual.tie[begin + j] * (change + there - here)
+    return found * dual.inverse_tie[r]
+
+
+@kernel
+def triple_response(
+    graph: Graph, measure: FixedMeasure, dual: TripleDual, change: Floats, out: Floats
+) -> None:
+    """out (R,) = the change of q(x, a) for a ``change`` (R,) of the costs, as ``mass_response``.
+
+    With unchanged v a row's flows change by  -change A / s  (``TripleDual``; the A sum to one).
+    """
+    n = dual.gradient.shape[0] - 1
+    for x in range(n + 1):
+        dual.gradient[x] = 0.0
+        dual.direction[x] = 0.0
+    for x in range(n):
+        if measure.reached[x] != 0:
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                begin = row_begin(graph, r)
+                dual.gradient[x] -= tied_change(graph, r, dual, change[r])
+                for j in range(row_size(graph, r)):
+                    flow = change[r] * dual.tie[begin + j] * dual.inverse_tie[r]
+                    dual.gradient[successor_of(graph, r, j)] += flow
+    dual.gradient[n] = 0.0
+    assemble(graph, measure, dual)
+    newton_direction(graph, dual, False)
+    for x in range(n):
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            reached = measure.reached[x] != 0
+            out[r] = -tied_change(graph, r, dual, change[r]) if reached else 0.0
