@@ -26,6 +26,8 @@ def barrier_conic(
 ) -> Table:
     """argmin <q, cost> - sum barrier(x, a) ln q(x, a, x') over the measures of a box.
 
+    With an ``upper`` of pair tables it is that of balls: their centres and widths.
+
     ``divided_by`` gives the solver the variables q / divided_by, which are of order one.
     With  -root sum sqrt(q) + entropy sum (q ln q - q)  added, and constraints
     (pair table g, limit): <g, q> <= limit.
@@ -37,7 +39,12 @@ def barrier_conic(
         scaled = cp.Variable(_flat(layer).shape)
         q = cp.multiply(_flat(unit[k]), scaled)
         mass = cp.sum(q, axis=1, keepdims=True) @ np.ones((1, layer.shape[2]))
-        low, high = _flat(lower[k]), _flat(upper[k])
+        if upper[k].ndim == 2:
+            distance = cp.sum(cp.abs(q - cp.multiply(_flat(lower[k]), mass)), axis=1)
+            constraints.append(distance <= cp.multiply(upper[k].ravel(), mass[:, 0]))
+            low = high = np.zeros_like(_flat(lower[k]))
+        else:
+            low, high = _flat(lower[k]), _flat(upper[k])
         for bound, sign in ((low, 1.0), (high, -1.0)):  # only those that can hold
             row, column = np.nonzero(((bound > 0.0) & (bound < 1.0)) & (layer.shape[2] > 1))
             if row.size:

@@ -1,4 +1,4 @@
-"""Regularisers on triples over boxes: a conic solver, closed forms, certificates."""
+"""Regularisers on triples over sets: a conic solver, closed forms, certificates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 import advmdp as am
 from tests.reference.instances import Instance, instances, modest, random_instance
 from tests.reference.plain_log_barrier import barrier_conic, objective_of
-from tests.reference.tables import box_error, flow_error, greatest_difference
+from tests.reference.tables import box_error, flow_error, greatest_difference, l1_error
 from tests.steps.sets import layout_of
 
 
@@ -110,21 +110,69 @@ def test_every_answer_of_the_others_is_certified(
     assert box_error(result.occupancy, *box) <= 1e-12
 
 
+@pytest.mark.parametrize("kept", [1.0, 0.8])
 @pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
-def test_on_a_known_transition_the_value_has_the_slope_of_the_measure(regulariser: Any) -> None:
-    """By the envelope theorem the value's derivative in a cost is the measure there."""
+def test_the_value_has_the_slope_of_the_measure(regulariser: Any, kept: float) -> None:
+    """By the envelope theorem the value's derivative in a cost is the measure there.
+
+    With ``kept`` below one so much of every row goes on, and the rest ends the episode.
+    """
     case = random_instance(7, sizes=(1, 3, 2, 1))
-    known, cost = am.KnownTransition(layout_of(case), case.kernel), costs_of(case, 7, 2.0)
-    q = am.minimise(cost, known, regulariser).occupancy
-    chance = am.transition_of(q, layout_of(case))
-    assert greatest_difference(chance, case.kernel) <= 1e-12
+    chance, cost = [kept * p for p in case.kernel], costs_of(case, 7, 2.0)
+    kind = am.KnownTransition if kept == 1.0 else am.PartialTransition
+    given = kind(layout_of(case), chance)
+    q = am.minimise(cost, given, regulariser).occupancy
+    assert greatest_difference(am.transition_of(q, layout_of(case)), case.kernel) <= 1e-12
+    assert [layer.sum() for layer in q] == pytest.approx([kept, kept**2, kept**3])
     for k, place in ((0, (0, 1, 2)), (1, (2, 0, 1))):
         values = []
         for change in (1e-4, -1e-4):
             moved = [c.copy() for c in cost]
             moved[k][place] += change
-            values.append(am.minimise(moved, known, regulariser).value)
+            values.append(am.minimise(moved, given, regulariser).value)
         assert (values[0] - values[1]) / 2e-4 == pytest.approx(q[k][place], rel=1e-5)
+
+
+def test_on_a_partial_transition_pairs_pay_for_what_ends() -> None:
+    """n triples of a pair count as its mass n times; a pair table is paid by all of that mass."""
+    case = random_instance(8, sizes=(1, 3, 2, 1))
+    partial = am.PartialTransition(layout_of(case), [0.7 * p for p in case.kernel])
+    cost = [c.mean(axis=2) for c in costs_of(case, 8, 2.0)]
+    weights = [np.full(p.shape[:2], 0.4 * p.shape[2]) for p in case.kernel]
+    triples = am.minimise(cost, partial, am.LogBarrier(0.4, on="triples"))
+    pairs = am.minimise(cost, partial, am.LogBarrier(weights))
+    assert greatest_difference(triples.occupancy, pairs.occupancy) <= 1e-9
+    logs = sum(0.4 * float(np.log(0.7 * p).sum()) for p in case.kernel)
+    assert triples.value == pytest.approx(pairs.value - logs)
+
+
+@pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
+@pytest.mark.parametrize(("seed", "spread"), [(0, 1.0), (1, 10.0)])
+def test_over_a_ball_the_value_is_that_of_a_conic_solver(
+    seed: int, spread: float, regulariser: Any
+) -> None:
+    case = random_instance(seed, sizes=(1, 3, 3, 1), most_visits=400, log_term=0.2)
+    cost, ball = costs_of(case, seed, spread), case.ball()
+    result = am.minimise(cost, am.L1Set(layout_of(case), *ball), regulariser)
+    expected = conic_value(cost, ball, regulariser, [])
+    assert abs(result.value - expected) <= 1e-5 * (1.0 + abs(expected))
+
+
+@given(
+    case=instances(widest=4),
+    seed=st.integers(0, 99),
+    magnitude=st.integers(-2, 2),
+    regulariser=st.sampled_from([*OTHERS, am.LogBarrier(0.7, on="triples")]),
+)
+@modest
+def test_every_answer_over_a_ball_is_certified(
+    case: Instance, seed: int, magnitude: int, regulariser: Any
+) -> None:
+    ball, cost = case.ball(), costs_of(case, seed, 10.0**magnitude)
+    result = am.minimise(cost, am.L1Set(layout_of(case), *ball), regulariser)
+    assert 0.0 <= result.gap <= 1e-10 * (1.0 + abs(result.value))
+    assert flow_error(result.occupancy) <= 1e-12
+    assert l1_error(result.occupancy, *ball) <= 1e-12
 
 
 def test_one_state_is_a_tsallis_bandit() -> None:

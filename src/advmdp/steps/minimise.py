@@ -19,7 +19,7 @@ from advmdp.kernels.ftrl.regulariser import Regulariser
 from advmdp.kernels.model.measure import join
 from advmdp.layout import Floats, Layout
 from advmdp.number_checks import shown
-from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
+from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition, L1Set
 from advmdp.steps.constraints import Inner, checked_constraints, find_multipliers
 from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure
 from advmdp.steps.minimise_triples import minimise_over_set
@@ -35,7 +35,7 @@ from advmdp.steps.regularisers import AnyRegulariser, checked_regulariser
 
 def minimise(
     cost: Any,
-    transitions: KnownTransition | PartialTransition | BoxSet,
+    transitions: KnownTransition | PartialTransition | BoxSet | L1Set,
     regulariser: AnyRegulariser,
     constraints: Any = None,
 ) -> Minimum:
@@ -47,7 +47,7 @@ def minimise(
         A pair table, of any sign, or a triple table: q(x, a, x') = q(x, a) P(x' | x, a).
     transitions
         A ``KnownTransition``, or a ``PartialTransition`` whose rows may sum to less than one; with
-        a regulariser on triples a ``KnownTransition`` or a ``BoxSet``.
+        a regulariser on triples also a ``BoxSet``, or an ``L1Set`` without a floor.
     regulariser
         ``Entropy``, ``Tsallis`` or ``LogBarrier``, on pairs or on triples.
     constraints

@@ -23,7 +23,7 @@ RELATIVE_TOLERANCE = 1e-7
 NEARLY = 0.3  # of the tolerance: what a step with old factors may leave
 VALUE_ROUNDING = 1e-15
 INSIDE = 0.9  # of the longest step inside the domain
-SHORTEST = 1e-9
+SHORTEST = 1e-9  # part of a step before it is given up
 MOST_ITERATIONS, MOST_SAFE_ITERATIONS = 60, 1000
 
 
@@ -146,6 +146,7 @@ def minimise_from(
     value = math.inf  # of -D at the base point
     descent = 0.0
     step = 0.0
+    shortest = 0.0
     factored_at = 0.0  # the flow residual where the Hessian was factored
     dual.direction[0] = 0.0
     while counts[EVALUATIONS] < 20 * most and counts[ITERATIONS] < most:
@@ -156,7 +157,7 @@ def minimise_from(
         part = interface.judge(dual, trial, value, step, descent, absolute)
         if part < 1.0:
             step *= part
-            if value == math.inf or step < SHORTEST:
+            if value == math.inf or step < shortest:
                 return False
             continue
         value = trial
@@ -176,4 +177,5 @@ def minimise_from(
         factored_at = 0.0 if again else absolute
         descent, longest = interface.find_slopes(graph, measure, regulariser, dual)
         step = min(1.0, INSIDE * longest)
+        shortest = SHORTEST * step
     return False

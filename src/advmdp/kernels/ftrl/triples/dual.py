@@ -32,17 +32,21 @@ class TripleDual(NamedTuple):
 
     The Hessian of a row is  diag(w) - w w^T / t + A A^T / s,  with w and A over its entries and t
     the sum of w.  On free entries  w = 1 / phi''  and  A = (1 - B) w / t,  on a bound w is zero and
-    A the bound, B their sum; s is the second derivative of the row's minimum in S.
+    A the bound, B their sum; s is the second derivative of the row's minimum in S.  On a ball the
+    free entries are of two groups, raised and lowered, with a t each.  Where rows may sum to less
+    than one, costs of what ends the episode, one for each row, follow those of the triples.
     """
 
-    reduced: Scratch[Floats]  # (E,) c at the base point
-    slope: Scratch[Floats]  # (E,) its change along the direction
-    cost: Scratch[Floats]  # (E,) c where it is being evaluated
+    reduced: Scratch[Floats]  # (E,) or (E + R,) c at the base point
+    slope: Scratch[Floats]  # likewise: its change along the direction
+    cost: Scratch[Floats]  # likewise: c where it is being evaluated
     flow: Scratch[Floats]  # (E,) q, the minimiser
     weight: Scratch[Floats]  # (E,) w
     tie: Scratch[Floats]  # (E,) A
+    lowered: Scratch[Floats]  # (E,) 1 for the second group of a ball
     total: Scratch[Floats]  # (R,) S
     inverse_weight: Scratch[Floats]  # (R,) 1 / t; -1 where the Hessian is just diag(w)
+    inverse_lowered: Scratch[Floats]  # (R,) 1 / t of the second group; 0 where there is none
     inverse_tie: Scratch[Floats]  # (R,) 1 / s
     shift: Scratch[Floats]  # (R,) kappa of the row problem, a first guess for the next
     scale: Scratch[Floats]  # (R,) S of the row problem, likewise

@@ -17,12 +17,16 @@ from ...model.graph import (
 from ...model.row_status import is_free, is_known
 from ...runtime.indices import int64
 from ...runtime.targets import kernel, leaf
+from ...sets.interface import known_transition
 from .. import interface
 from ..evaluation import longest_step
 from ..fixed_measure import FixedMeasure
 from ..regulariser import BARRIER, Regulariser, divergence
+from . import ball_problem as ball_problem  # registers its rows, as the next line does
+from . import row_problem as row_problem
 from .dual import TripleDual, TripleProblem
-from .row_problem import solve_bound_row, solve_free_row, solve_known_row
+from .row_interface import solve_bound_row
+from .simple_rows import may_end, solve_free_row, solve_known_row
 
 
 @interface.evaluate.register(TripleDual)
@@ -42,8 +46,12 @@ def evaluate_triples(
                 begin = row_begin(graph, r)
                 for e in range(begin, begin + row_size(graph, r)):
                     dual.cost[e] = dual.reduced[e] + step * dual.slope[e]
+                if may_end(dual):
+                    end = dual.flow.shape[0] + r
+                    dual.cost[end] = dual.reduced[end] + step * dual.slope[end]
                 if is_known(problem.rows, r):
-                    value = solve_known_row(graph, r, problem.regulariser, problem.rows, dual)
+                    chance = known_transition(problem.rows).array
+                    value = solve_known_row(graph, r, problem.regulariser, chance, dual)
                 elif is_free(problem.rows, r):
                     value = solve_free_row(graph, r, problem.regulariser, dual)
                 else:
@@ -73,6 +81,8 @@ def slopes_of_triples(
             continue
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             begin = row_begin(graph, r)
+            if may_end(dual):
+                dual.slope[dual.flow.shape[0] + r] = -dual.direction[x]
             for j in range(row_size(graph, r)):
                 slope = dual.direction[successor_of(graph, r, j)] - dual.direction[x]
                 dual.slope[begin + j] = slope
@@ -83,35 +93,50 @@ def slopes_of_triples(
 
 
 @leaf
-def add_row(
-    graph: Graph, r: int, dual: TripleDual, at: int, line: int, there: int, n: int
-) -> float:
+def add_groups(graph: Graph, r: int, dual: TripleDual, at: int, there: int, n: int) -> None:
+    """Add  A A^T / s - w w^T / t  of a row to the next layer, with a t for each group."""
+    entries = dual.blocks.entries
+    begin = row_begin(graph, r)
+    for j in range(row_size(graph, r)):
+        place = at + (successor_of(graph, r, j) - there) * n
+        raised = dual.lowered[begin + j] == 0.0
+        inverse = dual.inverse_weight[r] if raised else dual.inverse_lowered[r]
+        pull = dual.tie[begin + j] * dual.inverse_tie[r]
+        for i in range(j + 1):
+            found = pull * dual.tie[begin + i]
+            if dual.lowered[begin + i] == dual.lowered[begin + j]:
+                found -= dual.weight[begin + j] * dual.weight[begin + i] * inverse
+            entries[place + successor_of(graph, r, i) - there] += found
+
+
+@leaf
+def add_row(graph: Graph, r: int, dual: TripleDual, at: int, line: int, there: int, n: int) -> None:
     """Add  diag(w) - w w^T / t + A A^T / s  to the next layer and its row sums to the coupling.
 
-    Returns the sum of all entries.  ``line`` is the coupling line of the state, or -1 for x_0.
+    A sums to one, or with what ends the episode: the row sums are A / s.  ``line`` is the coupling
+    line of the state, or -1 for x_0.
     """
     entries = dual.blocks.entries
     begin = row_begin(graph, r)
-    tied = 0.0
-    for j in range(row_size(graph, r)):
-        tied += dual.tie[begin + j]
+    two_groups = dual.inverse_lowered[r] > 0.0
     for j in range(row_size(graph, r)):
         y = successor_of(graph, r, j)
-        sum_of_line = dual.tie[begin + j] * tied * dual.inverse_tie[r]
+        sum_of_line = dual.tie[begin + j] * dual.inverse_tie[r]
         if line < 0:
             dual.root[y] -= sum_of_line
         else:
             entries[line + y - there] -= sum_of_line
         place = at + (y - there) * n
         entries[place + y - there] += dual.weight[begin + j]
-        if dual.inverse_weight[r] >= 0.0:
+        if dual.inverse_weight[r] >= 0.0 and not two_groups:
+            drop = dual.weight[begin + j] * dual.inverse_weight[r]
             for i in range(j + 1):
                 z = successor_of(graph, r, i) - there
                 entries[place + z] += (
-                    dual.tie[begin + j] * dual.tie[begin + i] * dual.inverse_tie[r]
-                    - dual.weight[begin + j] * dual.weight[begin + i] * dual.inverse_weight[r]
+                    sum_of_line * dual.tie[begin + i] - drop * dual.weight[begin + i]
                 )
-    return tied * tied * dual.inverse_tie[r]
+    if two_groups:
+        add_groups(graph, r, dual, at, there, n)
 
 
 @interface.add_state.register(TripleDual)
@@ -123,16 +148,11 @@ def add_triples(graph: Graph, x: int, k: int, measure: FixedMeasure, dual: Tripl
     n = 0 if k == last else layer_end(graph, k + 1) - there
     own = 0.0
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-        if k == last:  # the last state is no variable
-            tied = 0.0
-            begin = row_begin(graph, r)
-            for e in range(begin, begin + row_size(graph, r)):
-                tied += dual.tie[e]
-            own += tied * tied * dual.inverse_tie[r]
-        else:
+        own += dual.inverse_tie[r]
+        if k < last:  # the last state is no variable
             at = int64(dual.blocks.diagonal_at[k + 1])
             line = int64(dual.blocks.coupling_at[k]) + (x - here) * n if k > 0 else -1
-            own += add_row(graph, r, dual, at, line, there, n)
+            add_row(graph, r, dual, at, line, there, n)
     if k == 0:
         dual.root[0] = own
     else:

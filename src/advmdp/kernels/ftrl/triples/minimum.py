@@ -16,6 +16,7 @@ from ...model.graph import (
 )
 from ...model.row_status import is_known
 from ...runtime.targets import kernel, leaf
+from ...sets.interface import known_transition
 from ..fixed_measure import FixedMeasure, find_reached
 from ..hessian import assemble, newton_direction
 from ..newton import minimise_from
@@ -23,12 +24,13 @@ from ..regulariser import marginal
 from . import evaluation as evaluation  # registers the problem
 from . import line_search as line_search
 from .dual import TripleDual, TripleProblem
+from .simple_rows import may_end
 
 
 @leaf
 def can_happen(problem: TripleProblem, r: int, e: int) -> bool:
     """Whether a triple takes part: not those that a known row excludes."""
-    return not is_known(problem.rows, r) or bool(problem.rows.lower[e] > 0.0)
+    return not is_known(problem.rows, r) or bool(known_transition(problem.rows).array[e] > 0.0)
 
 
 @kernel
@@ -58,6 +60,8 @@ def shift_triples(
                     dual.reduced[begin + j] += dual.value[successor_of(graph, r, j)]
                     if can_happen(problem, r, begin + j):
                         least = min(least, dual.reduced[begin + j])
+                if may_end(dual):
+                    least = min(least, dual.reduced[dual.flow.shape[0] + r])
             dual.value[x] = least - room
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 begin = row_begin(graph, r)
@@ -65,6 +69,8 @@ def shift_triples(
                 dual.scale[r] = dual.inflow[x] / graph.n_actions
                 for e in range(begin, begin + row_size(graph, r)):
                     dual.reduced[e] -= dual.value[x]
+                if may_end(dual):
+                    dual.reduced[dual.flow.shape[0] + r] -= dual.value[x]
     return dual.value[0]
 
 
@@ -86,15 +92,13 @@ def minimise_triples(
 
 
 @leaf
-def tied_change(graph: Graph, r: int, dual: TripleDual, change: float) -> float:
+def lost_mass(graph: Graph, r: int, dual: TripleDual, change: float) -> float:
     """How much less mass row r has when its costs grow by ``change`` and v by ``direction``."""
     begin = row_begin(graph, r)
-    here = dual.direction[r // graph.n_actions]
-    found = 0.0
+    found = change - dual.direction[r // graph.n_actions]
     for j in range(row_size(graph, r)):
-        there = dual.direction[successor_of(graph, r, j)]
-        found += dual.tie[begin + j] * (change + there - here)
-    return found * dual.inverse_tie[r]
+        found += dual.tie[begin + j] * dual.direction[successor_of(graph, r, j)]
+    return found * dual.inverse_tie[r]  # type: ignore[no-any-return]
 
 
 @kernel
@@ -103,7 +107,7 @@ def triple_response(
 ) -> None:
     """out (R,) = the change of q(x, a) for a ``change`` (R,) of the costs, as ``mass_response``.
 
-    With unchanged v a row's flows change by  -change A / s  (``TripleDual``; the A sum to one).
+    With unchanged v a row's flows change by  -change A / s  (``TripleDual``).
     """
     n = dual.gradient.shape[0] - 1
     for x in range(n + 1):
@@ -113,7 +117,7 @@ def triple_response(
         if measure.reached[x] != 0:
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 begin = row_begin(graph, r)
-                dual.gradient[x] -= tied_change(graph, r, dual, change[r])
+                dual.gradient[x] -= lost_mass(graph, r, dual, change[r])
                 for j in range(row_size(graph, r)):
                     flow = change[r] * dual.tie[begin + j] * dual.inverse_tie[r]
                     dual.gradient[successor_of(graph, r, j)] += flow
@@ -123,4 +127,4 @@ def triple_response(
     for x in range(n):
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
             reached = measure.reached[x] != 0
-            out[r] = -tied_change(graph, r, dual, change[r]) if reached else 0.0
+            out[r] = -lost_mass(graph, r, dual, change[r]) if reached else 0.0

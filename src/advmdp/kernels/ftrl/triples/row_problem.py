@@ -1,4 +1,4 @@
-"""The row problem of a regulariser on triples.
+"""The row problem of a regulariser on triples, over a box.
 
     min over S, p of  S <p, c> + sum_j phi(S p_j),   lo <= p <= hi,  sum p = 1
 
@@ -17,22 +17,16 @@ from __future__ import annotations
 
 import math
 
-from ...model.graph import Floats, Graph, row_begin, row_size
+from ...model.graph import Graph, row_begin, row_size
 from ...runtime.targets import kernel, leaf
 from ...sets.box import BoxRows
-from ..regulariser import (
-    BARRIER,
-    Regulariser,
-    is_in_domain,
-    marginal_and_bend,
-    minimiser,
-    regularised,
-)
+from ..regulariser import Regulariser, is_in_domain, marginal_and_bend, minimiser
+from . import row_interface
 from .dual import TripleDual
-from .row_search import LEAST_LOG, MOST_LOG, MOST_SEARCH, guarded, search_row
+from .row_search import search_row
+from .simple_rows import sum_of_phi
 
 MOST_TRIALS = 12
-SMALLEST, LARGEST = 1e-200, 1e200  # products beyond are not multiplied further
 CLOSE = 1e-14  # of both equations, relative to the size of what they sum
 
 
@@ -107,31 +101,11 @@ def find_shift_and_mass(
     return found, t, stiff, bound
 
 
+@row_interface.solve_bound_row.register(BoxRows)
 @leaf
-def sum_of_phi(graph: Graph, r: int, regulariser: Regulariser, dual: TripleDual) -> float:
-    """The sum of phi(q_j) over what can happen; a log barrier's by the logarithm of a product."""
-    begin = row_begin(graph, r)
-    value = 0.0
-    if regulariser.kind == BARRIER:
-        product = 1.0
-        for e in range(begin, begin + row_size(graph, r)):
-            if dual.flow[e] > 0.0:
-                if not (SMALLEST < product < LARGEST):
-                    value += math.log(product)
-                    product = 1.0
-                product *= dual.flow[e]
-        return -regulariser.barrier[r] * (value + math.log(product))
-    for e in range(begin, begin + row_size(graph, r)):
-        if dual.flow[e] > 0.0:
-            value += regularised(regulariser, r, dual.flow[e])
-    return value
-
-
-@leaf
-def solve_bound_row(
+def solve_box_row(
     graph: Graph, r: int, regulariser: Regulariser, rows: BoxRows, dual: TripleDual
 ) -> float:
-    """The minimum of a row with bounds, and its curvature; NaN outside the domain."""
     found, t, stiff, bound = find_shift_and_mass(graph, r, regulariser, rows, dual)
     if not found:
         return math.nan
@@ -151,90 +125,3 @@ def solve_bound_row(
     dual.inverse_weight[r] = inverse if bound > 0.0 or t == 0.0 else -1.0
     dual.inverse_tie[r] = 1.0 / (stiff + left * left * inverse)
     return paid + sum_of_phi(graph, r, regulariser, dual)
-
-
-@leaf
-def solve_free_row(graph: Graph, r: int, regulariser: Regulariser, dual: TripleDual) -> float:
-    """The minimum of a row without bounds; NaN outside the domain."""
-    begin = row_begin(graph, r)
-    total = 0.0
-    t = 0.0
-    paid = 0.0
-    for e in range(begin, begin + row_size(graph, r)):
-        if not is_in_domain(regulariser, dual.cost[e]):
-            return math.nan
-        q, bend = minimiser(regulariser, r, dual.cost[e])
-        dual.flow[e] = q
-        dual.weight[e] = bend
-        total += q
-        t += bend
-        paid += q * dual.cost[e]
-    inverse = 1.0 / t
-    for e in range(begin, begin + row_size(graph, r)):
-        dual.tie[e] = dual.weight[e] * inverse
-    dual.total[r] = total
-    dual.inverse_weight[r] = -1.0
-    dual.inverse_tie[r] = t
-    return paid + sum_of_phi(graph, r, regulariser, dual)
-
-
-@kernel
-def mass_of_known_row(
-    graph: Graph, r: int, regulariser: Regulariser, chance: Floats, paid: float, start: float
-) -> tuple[float, float]:
-    """S with  paid = sum of p_j (-phi'(S p_j)),  and the second derivative of the row in S.
-
-    The right side falls with S.  Newton's method on ln S, inside of brackets.
-    """
-    begin = row_begin(graph, r)
-    low = -math.inf
-    high = math.inf
-    log_mass = math.log(start)
-    stiff = 0.0
-    for _ in range(MOST_SEARCH):
-        mass = math.exp(log_mass)
-        push = 0.0
-        stiff = 0.0
-        for e in range(begin, begin + row_size(graph, r)):
-            p = chance[e]
-            if p > 0.0:
-                one, curved = marginal_and_bend(regulariser, r, p * mass)
-                push += p * one
-                stiff += p * p * curved
-        if push < paid:
-            high = log_mass
-        else:
-            low = log_mass
-        change = (push - paid) / (stiff * mass)
-        trial = guarded(log_mass + change, low, high, log_mass, 2.0)
-        if abs(change) <= CLOSE or trial == log_mass:
-            return mass, stiff
-        if not (LEAST_LOG < trial < MOST_LOG):
-            return math.nan, stiff
-        log_mass = trial
-    return math.nan, stiff
-
-
-@leaf
-def solve_known_row(
-    graph: Graph, r: int, regulariser: Regulariser, rows: BoxRows, dual: TripleDual
-) -> float:
-    """The minimum of a row with one transition, of which only what can happen counts."""
-    begin = row_begin(graph, r)
-    paid = 0.0
-    for e in range(begin, begin + row_size(graph, r)):
-        paid += rows.lower[e] * dual.cost[e]
-    if not is_in_domain(regulariser, paid):
-        return math.nan
-    mass, stiff = mass_of_known_row(graph, r, regulariser, rows.lower, paid, dual.scale[r])
-    if not (mass > 0.0):
-        return math.nan
-    dual.scale[r] = mass
-    for e in range(begin, begin + row_size(graph, r)):
-        dual.flow[e] = mass * rows.lower[e]
-        dual.weight[e] = 0.0
-        dual.tie[e] = rows.lower[e]
-    dual.total[r] = mass
-    dual.inverse_weight[r] = 0.0
-    dual.inverse_tie[r] = 1.0 / stiff
-    return mass * paid + sum_of_phi(graph, r, regulariser, dual)
