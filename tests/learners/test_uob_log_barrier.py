@@ -97,3 +97,31 @@ def test_an_episode_that_fails_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) 
         ours.update(trajectory)
         twin.update(trajectory)
     assert snapshot(ours) == snapshot(twin)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "seed", "horizon", "played", "scales"),
+    [
+        ((1, 3, 3, 1), 17, 500, 60, {"eta_scale": 30.0, "log_scale": 0.01}),
+        ((1, 5, 5, 5, 5, 1), 50, 25_000, 4_600, {}),
+    ],
+)
+def test_bounds_that_come_and_go_stop_no_step(
+    sizes: tuple[int, ...], seed: int, horizon: int, played: int, scales: dict[str, float]
+) -> None:
+    """Here full Newton steps go to and fro between two sets of active bounds for ever."""
+    n_actions = len(sizes) // 2
+    mdp = am.families.random_mdp(sizes, n_actions, seed=seed)
+    losses = am.losses.Stochastic(one_good_action(seed, mdp.layout.n_rows, n_actions))
+    ours = am.UOBLogBarrier(mdp.layout, horizon, **scales)
+    run = am.play(mdp, losses, ours, played, seed=seed)
+    assert run.solver.worst_gap <= 1e-10
+
+
+def one_good_action(seed: int, n_rows: int, n_actions: int) -> np.ndarray:
+    """Means of 0.1 for one action of every state and of 0.5 for the others."""
+    rng, mean = np.random.default_rng([seed, 1]), np.full(n_rows, 0.5)
+    rng.random((2, n_rows))
+    best = rng.integers(n_actions, size=n_rows // n_actions)
+    mean[np.arange(len(best)) * n_actions + best] -= 0.4
+    return mean

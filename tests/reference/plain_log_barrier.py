@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cvxpy as cp
 import numpy as np
 
@@ -13,19 +15,36 @@ from tests.reference.tables import Array, Table, policy_of
 
 
 def barrier_conic(
-    cost: Table, lower: Table, upper: Table, barrier: Table, divided_by: Table | None = None
+    cost: Table,
+    lower: Table,
+    upper: Table,
+    barrier: Table,
+    divided_by: Table | None = None,
+    root: float = 0.0,
+    entropy: float = 0.0,
+    limited: list[tuple[Table, float]] | None = None,
 ) -> Table:
     """argmin <q, cost> - sum barrier(x, a) ln q(x, a, x') over the measures of a box.
 
+    With an ``upper`` of pair tables it is that of balls: their centres and widths.
+
     ``divided_by`` gives the solver the variables q / divided_by, which are of order one.
+    With  -root sum sqrt(q) + entropy sum (q ln q - q)  added, and constraints
+    (pair table g, limit): <g, q> <= limit.
     """
+    spent: list[Any] = [0 for _ in limited or []]
     unit = [np.ones_like(c) for c in cost] if divided_by is None else divided_by
     parts, constraints, objective, inflow = [], [], 0, np.ones(1)
     for k, layer in enumerate(cost):
         scaled = cp.Variable(_flat(layer).shape)
         q = cp.multiply(_flat(unit[k]), scaled)
         mass = cp.sum(q, axis=1, keepdims=True) @ np.ones((1, layer.shape[2]))
-        low, high = _flat(lower[k]), _flat(upper[k])
+        if upper[k].ndim == 2:
+            distance = cp.sum(cp.abs(q - cp.multiply(_flat(lower[k]), mass)), axis=1)
+            constraints.append(distance <= cp.multiply(upper[k].ravel(), mass[:, 0]))
+            low = high = np.zeros_like(_flat(lower[k]))
+        else:
+            low, high = _flat(lower[k]), _flat(upper[k])
         for bound, sign in ((low, 1.0), (high, -1.0)):  # only those that can hold
             row, column = np.nonzero(((bound > 0.0) & (bound < 1.0)) & (layer.shape[2] > 1))
             if row.size:
@@ -35,8 +54,17 @@ def barrier_conic(
         constraints.append(outflow == inflow)
         inflow = cp.sum(q, axis=0)
         weights = np.repeat(barrier[k].reshape(-1, 1), layer.shape[2], axis=1)
-        objective += cp.sum(cp.multiply(q, _flat(layer)) - cp.multiply(weights, cp.log(scaled)))
+        objective += cp.sum(cp.multiply(q, _flat(layer)))
+        for i, (table, _) in enumerate(limited or []):
+            spent[i] += cp.sum(cp.multiply(cp.sum(q, axis=1), table[k].ravel()))
+        if weights.max() > 0.0:
+            objective -= cp.sum(cp.multiply(weights, cp.log(scaled)))
+        if root > 0.0:
+            objective -= root * cp.sum(cp.sqrt(q))
+        if entropy > 0.0:
+            objective -= entropy * cp.sum(cp.entr(q) + q)
         parts.append(scaled)
+    constraints += [paid <= limit for paid, (_, limit) in zip(spent, limited or [], strict=True)]
     problem = cp.Problem(cp.Minimize(objective), constraints)
     problem.solve(solver=cp.CLARABEL)  # at its own tolerances: at tighter ones it may give up
     assert problem.status == "optimal", problem.status

@@ -1,6 +1,8 @@
-"""The log barrier on triples over boxes: a conic solver, closed forms, certificates."""
+"""Regularisers on triples over sets: a conic solver, closed forms, certificates."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from scipy.optimize import brentq
 import advmdp as am
 from tests.reference.instances import Instance, instances, modest, random_instance
 from tests.reference.plain_log_barrier import barrier_conic, objective_of
-from tests.reference.tables import box_error, flow_error, greatest_difference
+from tests.reference.tables import box_error, flow_error, greatest_difference, l1_error
 from tests.steps.sets import layout_of
 
 
@@ -44,6 +46,141 @@ def test_every_answer_is_certified(case: Instance, seed: int, magnitude: int) ->
     assert 0.0 <= result.gap <= 1e-10 * (1.0 + abs(result.value))
     assert flow_error(result.occupancy) <= 1e-12
     assert box_error(result.occupancy, *box) <= 1e-12
+
+
+OTHERS = [
+    am.Tsallis(0.5, on="triples"),
+    am.Tsallis(2.0, log_barrier=0.1, on="triples"),
+    am.Entropy(1.5, on="triples"),
+]
+
+
+def value_of(q: list[np.ndarray], cost: list[np.ndarray], regulariser: Any) -> float:
+    """<q, cost> + R(q), by the definition of R."""
+    flat, paid = np.concatenate([layer.ravel() for layer in q]), 0.0
+    paid = sum(float((a * c).sum()) for a, c in zip(q, cost, strict=True))
+    if isinstance(regulariser, am.Entropy):
+        return paid + float((flat * np.log(flat) - flat).sum()) / regulariser.eta
+    logs = regulariser.log_barrier * float(np.log(np.where(flat > 0.0, flat, 1.0)).sum())
+    return paid - float(np.sqrt(flat).sum()) / regulariser.eta - logs
+
+
+def conic_value(cost: Any, box: Any, regulariser: Any, limited: Any) -> float:
+    """The same of the conic solver's measure."""
+    is_entropy = isinstance(regulariser, am.Entropy)
+    barrier = 0.0 if is_entropy else regulariser.log_barrier
+    weight = 1.0 / regulariser.eta
+    q = barrier_conic(
+        cost,
+        *box,
+        [np.full(c.shape[:2], barrier) for c in cost],
+        root=0.0 if is_entropy else weight,
+        entropy=weight if is_entropy else 0.0,
+        limited=limited,
+    )
+    return value_of([np.maximum(layer, 1e-300) for layer in q], cost, regulariser)
+
+
+@pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
+@pytest.mark.parametrize("seed", range(2))
+def test_other_regularisers_have_the_value_of_a_conic_solver(seed: int, regulariser: Any) -> None:
+    case = random_instance(seed, sizes=(1, 3, 3, 1), most_visits=400, log_term=0.2)
+    cost, box = costs_of(case, seed, 3.0), case.box()
+    result = am.minimise(cost, am.BoxSet(layout_of(case), *box), regulariser)
+    expected = conic_value(cost, box, regulariser, [])
+    assert abs(result.value - expected) <= 1e-5 * (1.0 + abs(expected))
+    assert result.value == pytest.approx(value_of(result.occupancy, cost, regulariser), rel=1e-12)
+
+
+@given(
+    case=instances(widest=4),
+    seed=st.integers(0, 99),
+    magnitude=st.integers(-2, 2),
+    regulariser=st.sampled_from(OTHERS),
+)
+@modest
+def test_every_answer_of_the_others_is_certified(
+    case: Instance, seed: int, magnitude: int, regulariser: Any
+) -> None:
+    box = case.box()
+    cost = costs_of(case, seed, 10.0**magnitude)
+    result = am.minimise(cost, am.BoxSet(layout_of(case), *box), regulariser)
+    assert 0.0 <= result.gap <= 1e-10 * (1.0 + abs(result.value))
+    assert flow_error(result.occupancy) <= 1e-12
+    assert box_error(result.occupancy, *box) <= 1e-12
+
+
+@pytest.mark.parametrize("kept", [1.0, 0.8])
+@pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
+def test_the_value_has_the_slope_of_the_measure(regulariser: Any, kept: float) -> None:
+    """By the envelope theorem the value's derivative in a cost is the measure there.
+
+    With ``kept`` below one so much of every row goes on, and the rest ends the episode.
+    """
+    case = random_instance(7, sizes=(1, 3, 2, 1))
+    chance, cost = [kept * p for p in case.kernel], costs_of(case, 7, 2.0)
+    kind = am.KnownTransition if kept == 1.0 else am.PartialTransition
+    given = kind(layout_of(case), chance)
+    q = am.minimise(cost, given, regulariser).occupancy
+    assert greatest_difference(am.transition_of(q, layout_of(case)), case.kernel) <= 1e-12
+    assert [layer.sum() for layer in q] == pytest.approx([kept, kept**2, kept**3])
+    for k, place in ((0, (0, 1, 2)), (1, (2, 0, 1))):
+        values = []
+        for change in (1e-4, -1e-4):
+            moved = [c.copy() for c in cost]
+            moved[k][place] += change
+            values.append(am.minimise(moved, given, regulariser).value)
+        assert (values[0] - values[1]) / 2e-4 == pytest.approx(q[k][place], rel=1e-5)
+
+
+def test_on_a_partial_transition_pairs_pay_for_what_ends() -> None:
+    """n triples of a pair count as its mass n times; a pair table is paid by all of that mass."""
+    case = random_instance(8, sizes=(1, 3, 2, 1))
+    partial = am.PartialTransition(layout_of(case), [0.7 * p for p in case.kernel])
+    cost = [c.mean(axis=2) for c in costs_of(case, 8, 2.0)]
+    weights = [np.full(p.shape[:2], 0.4 * p.shape[2]) for p in case.kernel]
+    triples = am.minimise(cost, partial, am.LogBarrier(0.4, on="triples"))
+    pairs = am.minimise(cost, partial, am.LogBarrier(weights))
+    assert greatest_difference(triples.occupancy, pairs.occupancy) <= 1e-9
+    logs = sum(0.4 * float(np.log(0.7 * p).sum()) for p in case.kernel)
+    assert triples.value == pytest.approx(pairs.value - logs)
+
+
+@pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
+@pytest.mark.parametrize(("seed", "spread"), [(0, 1.0), (1, 10.0)])
+def test_over_a_ball_the_value_is_that_of_a_conic_solver(
+    seed: int, spread: float, regulariser: Any
+) -> None:
+    case = random_instance(seed, sizes=(1, 3, 3, 1), most_visits=400, log_term=0.2)
+    cost, ball = costs_of(case, seed, spread), case.ball()
+    result = am.minimise(cost, am.L1Set(layout_of(case), *ball), regulariser)
+    expected = conic_value(cost, ball, regulariser, [])
+    assert abs(result.value - expected) <= 1e-5 * (1.0 + abs(expected))
+
+
+@given(
+    case=instances(widest=4),
+    seed=st.integers(0, 99),
+    magnitude=st.integers(-2, 2),
+    regulariser=st.sampled_from([*OTHERS, am.LogBarrier(0.7, on="triples")]),
+)
+@modest
+def test_every_answer_over_a_ball_is_certified(
+    case: Instance, seed: int, magnitude: int, regulariser: Any
+) -> None:
+    ball, cost = case.ball(), costs_of(case, seed, 10.0**magnitude)
+    result = am.minimise(cost, am.L1Set(layout_of(case), *ball), regulariser)
+    assert 0.0 <= result.gap <= 1e-10 * (1.0 + abs(result.value))
+    assert flow_error(result.occupancy) <= 1e-12
+    assert l1_error(result.occupancy, *ball) <= 1e-12
+
+
+def test_one_state_is_a_tsallis_bandit() -> None:
+    layout, cost = am.Layout((1, 1), 3), np.array([0.0, 2.0, 30.0])
+    for confidence in (am.AnyTransition(layout), am.KnownTransition(layout, [np.ones((1, 3, 1))])):
+        found = am.minimise([cost[None]], confidence, am.Tsallis(0.5, on="triples"))
+        v = brentq(lambda v: ((cost - v) ** -2.0).sum() - 1.0, -10.0, -1e-9, xtol=1e-15)
+        assert np.allclose(found.occupancy[0].ravel(), (cost - v) ** -2.0, rtol=0, atol=1e-10)
 
 
 def test_bounds_that_hold_are_met_with_equality() -> None:
@@ -92,3 +229,53 @@ def test_a_triple_that_cannot_happen_is_refused() -> None:
     )
     with pytest.raises(am.InvalidInput, match="upper bound zero at layer 0"):
         am.minimise([np.zeros((1, 1)), np.zeros((2, 1))], box, am.LogBarrier(1.0, on="triples"))
+
+
+# ---------------------------------------------------------------------- constraints
+
+
+def spent_on(q: list[np.ndarray], table: list[np.ndarray]) -> float:
+    return sum(float((a.sum(axis=2) * g).sum()) for a, g in zip(q, table, strict=True))
+
+
+@pytest.mark.parametrize("regulariser", OTHERS, ids=["tsallis", "hybrid", "entropy"])
+def test_constraints_are_met_as_a_conic_solver_meets_them(regulariser: Any) -> None:
+    case = random_instance(3, sizes=(1, 3, 3, 1), most_visits=400, log_term=0.2)
+    cost, box = costs_of(case, 3, 1.0), case.box()
+    confidence, rng = am.BoxSet(layout_of(case), *box), np.random.default_rng(3)
+    tables = [[rng.random(c.shape[:2]) for c in cost] for _ in range(3)]
+    free = am.minimise(cost, confidence, regulariser)
+    limits = [spent_on(free.occupancy, tables[i]) + (-0.2, -0.1, 1.0)[i] for i in range(3)]
+    constraints = list(zip(tables, limits, strict=True))
+    result = am.minimise(cost, confidence, regulariser, constraints)
+    for table, limit in constraints:
+        assert spent_on(result.occupancy, table) <= limit + 1e-8
+    expected = conic_value(cost, box, regulariser, constraints)
+    assert abs(result.value - expected) <= 1e-5 * (1.0 + abs(expected))
+    assert max(result.multipliers[:2]) > 0.0
+    assert result.multipliers[2] == 0.0
+    assert box_error(result.occupancy, *box) <= 1e-12
+    assert result.gap <= 1e-8 * (1.0 + abs(result.value))
+
+
+def test_multipliers_are_prices() -> None:
+    """The derivative of the minimum in the limit is minus the multiplier."""
+    case = random_instance(4, sizes=(1, 3, 2, 1), most_visits=400, log_term=0.2)
+    cost, confidence = costs_of(case, 4, 1.0), am.BoxSet(layout_of(case), *case.box())
+    barrier, table = am.LogBarrier(0.3, on="triples"), [c.mean(axis=2) for c in cost]
+    limit = spent_on(am.minimise(cost, confidence, barrier).occupancy, table) - 0.05
+    low, high = (am.minimise(cost, confidence, barrier, [(table, limit + d)]) for d in (0.0, 1e-5))
+    assert (high.value - low.value) / 1e-5 == pytest.approx(-low.multipliers[0], rel=1e-3)
+    assert low.multipliers[0] > 0.1
+
+
+def test_constraints_that_no_policy_meets_are_refused() -> None:
+    case = random_instance(4, sizes=(1, 3, 2, 1), n_actions=2)
+    cost, confidence = costs_of(case, 4, 1.0), am.BoxSet(layout_of(case), *case.box())
+    barrier = am.LogBarrier(0.3, on="triples")
+    second = [np.tile([0.0, 1.0], (len(c), 1)) for c in cost]
+    first = [1.0 - g for g in second]
+    with pytest.raises(am.InvalidInput, match="constraints: no policy meets them"):
+        am.minimise(cost, confidence, barrier, [(first, -0.1)])
+    with pytest.raises(am.InvalidInput, match="no policy meets them"):  # together they spend 3
+        am.minimise(cost, confidence, barrier, [(first, 1.2), (second, 1.3)])

@@ -52,11 +52,13 @@ def new_ftrl_step(layout: Layout, settings: FTRLSettings) -> FTRLStep:
     )
 
 
-def new_triple_dual(layout: Layout) -> TripleDual:
-    """Work space of the log barrier on triples."""
-    of_entries = ("reduced", "slope", "cost", "flow", "weight", "tie")
-    of_rows = ("total", "n_present", "inverse_weight", "inverse_tie", "shift", "scale")
+def new_triple_dual(layout: Layout, *, may_end: bool = False) -> TripleDual:
+    """Work space of a regulariser on triples; ``may_end`` if rows can sum to less than one."""
+    of_entries = ("flow", "weight", "tie", "lowered")
+    of_rows = ("total", "inverse_weight", "inverse_lowered", "inverse_tie", "shift", "scale")
+    with_ends = layout.n_entries + (layout.n_rows if may_end else 0)
     sizes = dict.fromkeys(of_entries, layout.n_entries) | dict.fromkeys(of_rows, layout.n_rows)
+    sizes |= dict.fromkeys(("reduced", "slope", "cost"), with_ends)
     vectors = {
         name: np.zeros(sizes.get(name, layout.n_states))
         for name in TripleDual._fields

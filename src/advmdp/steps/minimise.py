@@ -14,23 +14,28 @@ from typing import Any
 import numpy as np
 
 from advmdp.checks.numbers import shown
-from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.errors import InvalidInput
 from advmdp.kernels.ftrl.minimum import mass_response, minimise_costs
-from advmdp.kernels.ftrl.regulariser import ENTROPY, Regulariser
+from advmdp.kernels.ftrl.regulariser import Regulariser
 from advmdp.kernels.model.measure import join
-from advmdp.kernels.steps.interface import ITERATIONS, RESIDUAL
 from advmdp.layout import Floats, Layout
-from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
+from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition, L1Set
 from advmdp.steps.constraints import Inner, checked_constraints, find_multipliers
 from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure
 from advmdp.steps.minimise_triples import minimise_over_set
-from advmdp.steps.minimum import Minimum, PartialTransition, is_triple_table
+from advmdp.steps.minimum import (
+    Minimum,
+    PartialTransition,
+    is_triple_table,
+    solve_certified,
+    value_of,
+)
 from advmdp.steps.regularisers import AnyRegulariser, checked_regulariser
 
 
 def minimise(
     cost: Any,
-    transitions: KnownTransition | PartialTransition | BoxSet,
+    transitions: KnownTransition | PartialTransition | BoxSet | L1Set,
     regulariser: AnyRegulariser,
     constraints: Any = None,
 ) -> Minimum:
@@ -42,9 +47,9 @@ def minimise(
         A pair table, of any sign, or a triple table: q(x, a, x') = q(x, a) P(x' | x, a).
     transitions
         A ``KnownTransition``, or a ``PartialTransition`` whose rows may sum to less than one; with
-        a regulariser on triples also a ``BoxSet``.
+        a regulariser on triples also a ``BoxSet``, or an ``L1Set`` without a floor.
     regulariser
-        ``Entropy``, ``Tsallis`` or ``LogBarrier`` on pairs, or ``LogBarrier`` on triples.
+        ``Entropy``, ``Tsallis`` or ``LogBarrier``, on pairs or on triples.
     constraints
         A list of (pair table g, limit): <g, q> <= limit.  The answer keeps to them up to 1e-9.
 
@@ -95,16 +100,13 @@ class _Problem:
         """The minimum of <q, cost + multipliers * tables> + R(q)."""
         costs = self._costs + multipliers @ self._tables
         work = (self.graph, costs, self.measure, self._record, self.dual)
-        certified = any(minimise_costs(*work, in_logs) for in_logs in (None, True))
-        self.iterations += int(self.dual.certificate.counts[ITERATIONS])
-        if not certified:
-            residual = self.dual.certificate.figures[RESIDUAL]
-            raise UncertifiedStep(
-                f"minimise: flow residual {residual:.1e} after {self.iterations} iterations; "
-                "scale costs and weights to fewer magnitudes"
-            )
+        self.iterations += solve_certified(
+            lambda in_logs: minimise_costs(*work, in_logs), self.dual.certificate
+        )
         q = np.repeat(self.measure.mass[:-1], self.graph.n_actions) * self.measure.policy
-        return Inner(_value(q, self.measure.reached, costs, self._record), q, self._responses)
+        counted = np.repeat(self.measure.reached[:-1] != 0, self.graph.n_actions)
+        record = self._record._replace(barrier=self._record.barrier[counted])
+        return Inner(value_of(q[counted], costs[counted], record), q, self._responses)
 
     def _responses(self) -> Floats:
         """How q changes with each multiplier, at the last minimum."""
@@ -137,15 +139,3 @@ def _pair_costs(layout: Layout, cost: Any, chance: Floats) -> Floats:
     if not is_triple_table(layout, cost):
         return layout.flat_pairs(cost, "cost", fill=True)
     return np.add.reduceat(layout.flat_triples(cost, "cost") * chance, layout.row_start[:-1])
-
-
-def _value(q: Floats, reached: Any, costs: Floats, record: Regulariser) -> float:
-    """<q, C> + R(q) over the states that take part."""
-    takes_part = np.repeat(reached[:-1] != 0, len(q) // (len(reached) - 1))
-    q = q[takes_part]
-    logs = np.log(np.where(q > 0.0, q, 1.0))
-    if record.kind == ENTROPY:
-        regular = record.weight * (q * logs - q)
-    else:
-        regular = -record.weight * np.sqrt(q) - record.barrier[takes_part] * logs
-    return float(np.sum(q * costs[takes_part] + regular))

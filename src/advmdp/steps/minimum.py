@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from advmdp.checks.arguments import instance, is_sequence
-from advmdp.errors import InvalidInput
-from advmdp.layout import Layout, Table
+from advmdp.errors import InvalidInput, UncertifiedStep
+from advmdp.kernels.ftrl.regulariser import ENTROPY, Regulariser
+from advmdp.kernels.steps.interface import ITERATIONS, RESIDUAL, Certificate
+from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import SUM_TOLERANCE
 
 
@@ -62,3 +65,25 @@ def is_triple_table(layout: Layout, table: Any) -> bool:
     while depth < 4 and is_sequence(inner) and len(inner) > 0:
         depth, inner = depth + 1, inner[0]
     return depth >= 4 or (depth == 1 and len(table) == layout.n_entries != layout.n_rows)
+
+
+def value_of(q: Floats, costs: Floats, record: Regulariser) -> float:
+    """<q, C> + R(q), for the pairs or triples that take part."""
+    logs = np.log(np.where(q > 0.0, q, 1.0))
+    if record.kind == ENTROPY:
+        regular = record.weight * (q * logs - q)
+    else:
+        regular = -record.weight * np.sqrt(q) - record.barrier * logs
+    return float(np.sum(q * costs + regular))
+
+
+def solve_certified(solve: Callable[[bool | None], bool], certificate: Certificate) -> int:
+    """Solve on the fast path, or else on the safe one; returns the Newton steps."""
+    certified = any(solve(in_logs) for in_logs in (None, True))
+    iterations = int(certificate.counts[ITERATIONS])
+    if not certified:
+        raise UncertifiedStep(
+            f"minimise: flow residual {certificate.figures[RESIDUAL]:.1e} after {iterations} "
+            "iterations; scale costs and weights to fewer magnitudes"
+        )
+    return iterations

@@ -22,19 +22,15 @@ def _checked_weight(value: Any, name: str, *, zero_allowed: bool = False) -> flo
     return number
 
 
-def _check_on(on: Any, *, triples: bool = False) -> None:
+def _check_on(on: Any) -> None:
     """On what a regulariser acts."""
     if not isinstance(on, str) or on not in ("pairs", "triples"):
         raise InvalidInput(f'{shown(on)} is neither "pairs" nor "triples"', field="on")
-    if on == "triples" and not triples:
-        raise InvalidInput(
-            'on triples only LogBarrier is implemented; use it, or on="pairs"', field="on"
-        )
 
 
 @dataclass(frozen=True)
 class Entropy:
-    """R(q) = sum over (x, a) of (q ln q - q) / eta."""
+    """R(q) = sum of (q ln q - q) / eta over the pairs (x, a), or over the triples (x, a, x')."""
 
     eta: float
     on: str = field(default="pairs", kw_only=True)
@@ -50,7 +46,7 @@ class Entropy:
 
 @dataclass(frozen=True)
 class Tsallis:
-    """R(q) = -sum sqrt(q) / eta - log_barrier * sum ln q, over the pairs."""
+    """R(q) = -sum sqrt(q) / eta - log_barrier * sum ln q, over the pairs or over the triples."""
 
     eta: float
     log_barrier: float = 0.0
@@ -81,7 +77,7 @@ class LogBarrier:
     def __post_init__(self) -> None:
         if not is_sequence(self.weights):
             _checked_weight(self.weights, "weights")
-        _check_on(self.on, triples=True)
+        _check_on(self.on)
 
     def record(self, layout: Layout) -> Regulariser:
         """As the kernels take it."""

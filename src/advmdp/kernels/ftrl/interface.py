@@ -38,3 +38,13 @@ def add_state(graph: Graph, x: int, k: int, measure: FixedMeasure, dual: Any) ->
 @dispatched("dual")
 def commit(graph: Graph, measure: FixedMeasure, regulariser: Any, dual: Any) -> float:
     """Make the minimisers the new measure, exact in its flow; returns the duality gap."""
+
+
+@dispatched("dual")
+def judge(
+    dual: Any, trial: float, value: float, step: float, descent: float, residual: float
+) -> float:
+    """The part of a step to try next; one if its trial is accepted.
+
+    ``value`` and ``descent`` are -D and its slope at the base point, ``residual`` is the trial's.
+    """

@@ -23,7 +23,7 @@ RELATIVE_TOLERANCE = 1e-7
 NEARLY = 0.3  # of the tolerance: what a step with old factors may leave
 VALUE_ROUNDING = 1e-15
 INSIDE = 0.9  # of the longest step inside the domain
-SHORTEST = 1e-9
+SHORTEST = 1e-9  # part of a step before it is given up
 MOST_ITERATIONS, MOST_SAFE_ITERATIONS = 60, 1000
 
 
@@ -110,18 +110,20 @@ def begin_search(dual: Any, in_logs: bool | None) -> None:
         dual.slope[r] = 0.0
 
 
+@interface.judge.register(FixedDual)
 @leaf
-def is_accepted(
-    trial: float, value: float, change: float, absolute: float, residual: float
-) -> bool:
-    """Whether a trial improves on the base point: Armijo's rule, up to rounding.
+def judge_smooth(
+    dual: FixedDual, trial: float, value: float, step: float, descent: float, residual: float
+) -> float:
+    """Armijo's rule, up to rounding.
 
     Near the optimum the decrease drowns in rounding: there the flow decides.
     """
     size = 1.0 + abs(trial)
-    decreased = trial <= value + 1e-4 * change + VALUE_ROUNDING * size
-    better = trial <= value + 1e-9 * size and absolute < 0.5 * residual
-    return decreased or better
+    decreased = trial <= value + 1e-4 * (step * descent) + VALUE_ROUNDING * size
+    halved = residual < 0.5 * dual.certificate.figures[RESIDUAL]
+    better = trial <= value + 1e-9 * size and halved
+    return 1.0 if decreased or better else 0.5
 
 
 @kernel
@@ -144,6 +146,7 @@ def minimise_from(
     value = math.inf  # of -D at the base point
     descent = 0.0
     step = 0.0
+    shortest = 0.0
     factored_at = 0.0  # the flow residual where the Hessian was factored
     dual.direction[0] = 0.0
     while counts[EVALUATIONS] < 20 * most and counts[ITERATIONS] < most:
@@ -151,9 +154,10 @@ def minimise_from(
         trial -= root_value + step * dual.direction[0]
         counts[EVALUATIONS] += 1
         absolute, relative = measure_imbalance(measure, dual)
-        if not is_accepted(trial, value, step * descent, absolute, figures[RESIDUAL]):
-            step *= 0.5
-            if value == math.inf or step < SHORTEST:
+        part = interface.judge(dual, trial, value, step, descent, absolute)
+        if part < 1.0:
+            step *= part
+            if value == math.inf or step < shortest:
                 return False
             continue
         value = trial
@@ -173,4 +177,5 @@ def minimise_from(
         factored_at = 0.0 if again else absolute
         descent, longest = interface.find_slopes(graph, measure, regulariser, dual)
         step = min(1.0, INSIDE * longest)
+        shortest = SHORTEST * step
     return False

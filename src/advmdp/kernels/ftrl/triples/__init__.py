@@ -1,1 +1,1 @@
-"""The log barrier on triples, over the transitions of a box."""
+"""Regularisers on triples, over the transitions of a set."""

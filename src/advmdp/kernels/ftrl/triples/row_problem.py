@@ -1,237 +1,127 @@
-"""The row problem of the log barrier on a box.
+"""The row problem of a regulariser on triples, over a box.
 
-    min over S, p of  S <p, c> - b sum_j ln(S p_j),   lo <= p <= hi,  sum p = 1
+    min over S, p of  S <p, c> + sum_j phi(S p_j),   lo <= p <= hi,  sum p = 1
 
-With tau = S / b its solution has  p_j = clip(1 / (tau (c_j - theta)), lo_j, hi_j),  sum p = 1  and
-tau <p, c> = n.  Without an active bound theta = 0 and S p_j = b / c_j.  Otherwise (theta, ln tau)
-are found by Newton's method inside of brackets, one in the other, from the last solution: for a
-fixed tau the sum grows with theta, and tau <p, c> - n changes its sign once in tau.
+Its solution has  q_j = clip(m(c_j - kappa), lo_j S, hi_j S),  m(z) the minimiser of  m z + phi(m),
+with two numbers that follow from two equations,
+
+    sum_j q_j = S,    kappa + sum over clipped j of  b_j (c_j - kappa + phi'(b_j S)) = 0
+
+with b_j the bound that holds.  Their Jacobian in (kappa, S) is [[t, -(1 - B)], [1 - B, K]], where t
+is the sum of 1 / phi''(q_j) over the free entries, B that of the b_j and K that of
+b_j^2 phi''(b_j S): never singular while something is free.  Newton's method starts at the last
+solution; where it does not arrive, ``row_search`` does.  Without an active bound kappa = 0.
 """
 
 from __future__ import annotations
 
 import math
 
-from ...model.graph import Floats, Graph, row_begin, row_size
+from ...model.graph import Graph, row_begin, row_size
 from ...runtime.targets import kernel, leaf
 from ...sets.box import BoxRows
+from ..regulariser import Regulariser, is_in_domain, marginal_and_bend, minimiser
+from . import row_interface
 from .dual import TripleDual
+from .row_search import search_row
+from .simple_rows import sum_of_phi
 
-MOST_TRIALS = 200
-ACCURATE = 2e-15  # of sum p = 1
-CLOSE = 1e-14  # of tau <p, c> = n, relative
-FARTHEST = 80.0  # of ln tau from where it was
-
-
-@leaf
-def clipped(c: float, shift: float, scale: float, low: float, high: float) -> tuple[float, bool]:
-    """p_j and whether it is on no bound."""
-    away = scale * (c - shift)
-    if away * high <= 1.0:
-        return high, False
-    if away * low >= 1.0:
-        return low, False
-    return 1.0 / away, True
+MOST_TRIALS = 12
+CLOSE = 1e-14  # of both equations, relative to the size of what they sum
 
 
 @leaf
-def sums(
-    graph: Graph, r: int, rows: BoxRows, cost: Floats, shift: float, scale: float
+def pass_over(
+    graph: Graph, r: int, regulariser: Regulariser, rows: BoxRows, dual: TripleDual
 ) -> tuple[float, float, float, float, float, float]:
-    """Sums over the row of p, p c; and over the free entries of p, p^2, p^2 c, p c."""
+    """Fill q and its curvature for (kappa, S).
+
+    Returns the sum of q, what the second equation lacks and the size of its terms; t, K and B.
+    """
     begin = row_begin(graph, r)
+    shift = dual.shift[r]
+    mass = dual.scale[r]
+    total = 0.0
+    lack = 0.0
+    size = abs(shift)
+    t = 0.0
+    stiff = 0.0
+    bound = 0.0
+    for e in range(begin, begin + row_size(graph, r)):
+        z = dual.cost[e] - shift
+        q = math.inf
+        bend = 0.0
+        if is_in_domain(regulariser, z):
+            q, bend = minimiser(regulariser, r, z)
+        low = rows.lower[e] * mass
+        high = rows.upper[e] * mass
+        if q < high and q > low:
+            t += bend
+        else:
+            at_high = q >= high
+            q = high if at_high else low
+            b = rows.upper[e] if at_high else rows.lower[e]
+            bend = 0.0
+            if b > 0.0:
+                push, curved = marginal_and_bend(regulariser, r, q)
+                lack += b * (z - push)
+                size += b * (abs(z) + abs(push))
+                stiff += b * b * curved
+                bound += b
+        dual.flow[e] = q
+        dual.weight[e] = bend
+        total += q
+    return total, shift + lack, size, t, stiff, bound
+
+
+@kernel
+def find_shift_and_mass(
+    graph: Graph, r: int, regulariser: Regulariser, rows: BoxRows, dual: TripleDual
+) -> tuple[bool, float, float, float]:
+    """kappa and S, and with them t, K and B; False outside the domain."""
+    first = dual.scale[r]
+    first_shift = dual.shift[r]
+    for _ in range(MOST_TRIALS):
+        total, lack, size, t, stiff, bound = pass_over(graph, r, regulariser, rows, dual)
+        mass = dual.scale[r]
+        excess = total - mass
+        if abs(excess) <= CLOSE * mass and abs(lack) <= CLOSE * size:
+            return True, t, stiff, bound
+        left = 1.0 - bound
+        pivot = t * stiff + left * left
+        if not (t > 0.0 and 0.0 < pivot < math.inf):
+            break
+        change = (excess * left - lack * t) / (pivot * mass)  # of S, relative
+        dual.shift[r] -= (excess * stiff + lack * left) / pivot
+        dual.scale[r] = mass * (1.0 + change) if change > 0.0 else mass / (1.0 - change)
+    found, mass, shift = search_row(graph, r, regulariser, rows, dual.cost, first)
+    dual.shift[r] = shift if found else first_shift
+    dual.scale[r] = mass if found else first
+    _, _, _, t, stiff, bound = pass_over(graph, r, regulariser, rows, dual)
+    return found, t, stiff, bound
+
+
+@row_interface.solve_bound_row.register(BoxRows)
+@leaf
+def solve_box_row(
+    graph: Graph, r: int, regulariser: Regulariser, rows: BoxRows, dual: TripleDual
+) -> float:
+    found, t, stiff, bound = find_shift_and_mass(graph, r, regulariser, rows, dual)
+    if not found:
+        return math.nan
+    begin = row_begin(graph, r)
+    left = 1.0 - bound
+    inverse = 1.0 / t if t > 0.0 else 0.0
     total = 0.0
     paid = 0.0
-    free = 0.0
-    square = 0.0
-    square_paid = 0.0
-    free_paid = 0.0
     for e in range(begin, begin + row_size(graph, r)):
-        p, is_free = clipped(cost[e], shift, scale, rows.lower[e], rows.upper[e])
-        total += p
-        paid += p * cost[e]
-        if is_free:
-            free += p
-            square += p * p
-            square_paid += p * p * cost[e]
-            free_paid += p * cost[e]
-    return total, paid, free, square, square_paid, free_paid
-
-
-@leaf
-def guarded(trial: float, low: float, high: float, at: float, widen: float) -> float:
-    """A Newton trial inside of its bracket, or else the middle of it, or a wider look."""
-    if low < trial < high:
-        return trial
-    if low == -math.inf:
-        return at - widen
-    if high == math.inf:
-        return at + widen
-    return 0.5 * (low + high)
-
-
-@kernel
-def shift_for(
-    graph: Graph, r: int, rows: BoxRows, cost: Floats, scale: float, start: float
-) -> float:
-    """theta with sum p = 1 for a fixed tau: the sum grows with theta."""
-    low = -math.inf
-    high = math.inf
-    shift = start
-    widen = 1.0 / scale
-    for _ in range(MOST_TRIALS):
-        total, _, _, square, _, _ = sums(graph, r, rows, cost, shift, scale)
-        if abs(total - 1.0) <= ACCURATE:
-            return shift
-        if total > 1.0:
-            high = shift
-        else:
-            low = shift
-        trial = shift + (1.0 - total) / (scale * square) if square > 0.0 else math.nan
-        trial = guarded(trial, low, high, shift, widen)
-        if trial == shift:
-            return shift
-        shift = trial
-        widen *= 4.0
-    return shift
-
-
-@kernel
-def find_shift_and_scale(graph: Graph, r: int, rows: BoxRows, dual: TripleDual) -> bool:
-    """theta and tau; False outside the domain.
-
-    Along sum p = 1 the slope of tau <p, c> in ln tau follows from  d sum = 0.
-    """
-    n = row_size(graph, r)
-    low = -math.inf
-    high = math.inf
-    log_scale = math.log(dual.scale[r])
-    first = log_scale
-    shift = dual.shift[r]
-    for _ in range(MOST_TRIALS):
-        scale = math.exp(log_scale)
-        shift = shift_for(graph, r, rows, dual.cost, scale, shift)
-        _, paid, free, square, square_paid, free_paid = sums(
-            graph, r, rows, dual.cost, shift, scale
-        )
-        excess = scale * paid - n
-        dual.shift[r] = shift
-        dual.scale[r] = scale
-        if abs(excess) <= CLOSE * n:
-            return True
-        if excess > 0.0:
-            high = log_scale
-        else:
-            low = log_scale
-        slope = scale * (paid - free_paid)
-        if square > 0.0:
-            slope += scale * square_paid * free / square
-        trial = log_scale - excess / slope if slope > 0.0 else math.nan
-        trial = guarded(trial, low, high, log_scale, 2.0)
-        if trial == log_scale:
-            return True
-        if abs(trial - first) > FARTHEST:
-            return False
-        log_scale = trial
-    return False
-
-
-@leaf
-def fill_bound_row(graph: Graph, r: int, b: float, rows: BoxRows, dual: TripleDual) -> float:
-    """The minimiser and its curvature for theta and tau; returns the minimum."""
-    begin = row_begin(graph, r)
-    size = row_size(graph, r)
-    mass = b * dual.scale[r]
-    t = 0.0
-    free = 0.0
-    n_free = 0
-    logs = 0.0
-    for e in range(begin, begin + size):
-        p, is_free = clipped(
-            dual.cost[e], dual.shift[r], dual.scale[r], rows.lower[e], rows.upper[e]
-        )
-        q = p * mass
-        dual.flow[e] = q
-        dual.weight[e] = q * q / b if is_free else 0.0
-        logs += math.log(q)
-        if is_free:
-            t += dual.weight[e]
-            free += p
-            n_free += 1
-    dual.total[r] = mass
-    dual.n_present[r] = size
-    if n_free == 0:  # a single point: as if it were known
-        for e in range(begin, begin + size):
-            dual.tie[e] = dual.flow[e] / mass
-        dual.inverse_weight[r] = 0.0
-        dual.inverse_tie[r] = mass * mass / (size * b)
-        return size * b - b * logs
-    pull = b * (size - n_free) / (free * mass * free * mass)
-    s = t / (1.0 + pull * t)
-    for e in range(begin, begin + size):
+        total += dual.flow[e]
+        paid += dual.flow[e] * dual.cost[e]
         if dual.weight[e] > 0.0:
-            dual.tie[e] = dual.weight[e] / (1.0 + pull * t)
+            dual.tie[e] = left * dual.weight[e] * inverse
         else:
-            dual.tie[e] = s * dual.flow[e] / (mass * free)
-    dual.inverse_weight[r] = 1.0 / t if n_free < size else -1.0
-    dual.inverse_tie[r] = 1.0 / s
-    return size * b - b * logs
-
-
-@leaf
-def solve_bound_row(graph: Graph, r: int, b: float, rows: BoxRows, dual: TripleDual) -> float:
-    """The minimum of a row with bounds; NaN outside the domain."""
-    if not find_shift_and_scale(graph, r, rows, dual):
-        return math.nan
-    return fill_bound_row(graph, r, b, rows, dual)
-
-
-@leaf
-def solve_free_row(graph: Graph, r: int, b: float, dual: TripleDual) -> float:
-    """The minimum of a row without bounds; NaN outside the domain."""
-    begin = row_begin(graph, r)
-    size = row_size(graph, r)
-    mass = 0.0
-    t = 0.0
-    logs = 0.0
-    for e in range(begin, begin + size):
-        if not (dual.cost[e] > 0.0):
-            return math.nan
-        q = b / dual.cost[e]
-        dual.flow[e] = q
-        dual.weight[e] = q * q / b
-        dual.tie[e] = dual.weight[e]
-        mass += q
-        t += dual.weight[e]
-        logs += math.log(q)
-    dual.total[r] = mass
-    dual.n_present[r] = size
-    dual.inverse_weight[r] = -1.0
-    dual.inverse_tie[r] = 1.0 / t
-    return size * b - b * logs
-
-
-@leaf
-def solve_known_row(graph: Graph, r: int, b: float, rows: BoxRows, dual: TripleDual) -> float:
-    """The minimum of a row with one transition, of which only what can happen counts."""
-    begin = row_begin(graph, r)
-    paid = 0.0
-    present = 0
-    for e in range(begin, begin + row_size(graph, r)):
-        paid += rows.lower[e] * dual.cost[e]
-        present += 1 if rows.lower[e] > 0.0 else 0
-    if not (paid > 0.0):
-        return math.nan
-    mass = present * b / paid
-    logs = 0.0
-    for e in range(begin, begin + row_size(graph, r)):
-        dual.flow[e] = mass * rows.lower[e]
-        dual.weight[e] = 0.0
-        dual.tie[e] = rows.lower[e]
-        if rows.lower[e] > 0.0:
-            logs += math.log(dual.flow[e])
-    dual.total[r] = mass
-    dual.n_present[r] = present
-    dual.inverse_weight[r] = 0.0
-    dual.inverse_tie[r] = mass * mass / (present * b)
-    return present * b - b * logs
+            dual.tie[e] = dual.flow[e] / dual.scale[r]
+    dual.total[r] = total
+    dual.inverse_weight[r] = inverse if bound > 0.0 or t == 0.0 else -1.0
+    dual.inverse_tie[r] = 1.0 / (stiff + left * left * inverse)
+    return paid + sum_of_phi(graph, r, regulariser, dual)

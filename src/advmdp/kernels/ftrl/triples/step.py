@@ -24,7 +24,9 @@ from ...steps import interface
 from ...steps.interface import Certificate
 from ..fixed_measure import FixedMeasure
 from ..newton import minimise_from
+from ..regulariser import BARRIER, Regulariser
 from . import evaluation as evaluation  # registers the problem
+from . import line_search as line_search
 from .dual import TripleDual, TripleProblem
 
 
@@ -122,12 +124,12 @@ def solve(graph: Graph, step: TripleStep, rows: BoxRows, in_logs: bool | None) -
         mass = measure.mass[r // graph.n_actions] * measure.policy[r]
         barrier = step.rates.barrier[r]
         dual.shift[r] = 0.0
-        dual.scale[r] = mass / barrier
+        dual.scale[r] = mass
         begin = row_begin(graph, r)
         for e in range(begin, begin + row_size(graph, r)):
             q = mass * measure.chance[e]
             dual.reduced[e] = step.cost[r] + (barrier / q if q > 0.0 else 0.0)
-    problem = TripleProblem(rows, step.rates.barrier)
+    problem = TripleProblem(rows, Regulariser(BARRIER, 0.0, step.rates.barrier))
     if not minimise_from(graph, measure, problem, dual, 0.0, in_logs):
         return False
     for r in range(step.cost.shape[0]):
