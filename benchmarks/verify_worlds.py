@@ -9,6 +9,7 @@ played again.  Writes verify_worlds.json and draws docs/figures/both_worlds_clai
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from advmdp.claims.claim import Claim
@@ -17,10 +18,15 @@ from advmdp.claims.lab import Lab
 from advmdp.claims.output.findings_json import write_json
 from advmdp.claims.playing.run_grids import DECADES
 from advmdp.claims.regret import both_worlds, both_worlds_unknown, corrupted_episodes
+from advmdp.reports.figures.figure_look import FigureLook
+from advmdp.reports.figures.line_styles import styles_of
+from advmdp.reports.figures.panels import Panel
+from advmdp.reports.figures.paper_figure import save_panels
 from advmdp.store import Store
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "verify_worlds.json"
+FIGURE = FOLDER.parent / "docs" / "figures" / "both_worlds_claims.svg"
 N_WORLDS = 6
 MILLION = DECADES[1:4]
 
@@ -29,6 +35,26 @@ def find(claim: Claim[object, object], effort: object, lab: Lab, findings: Findi
     """Measure one claim and keep its finding."""
     findings[claim.name] = claim.conclude(claim.measure_at(lab, effort))
     print(claim.name, findings[claim.name].verdict, flush=True)
+
+
+def draw(findings: Findings, path: Path) -> None:
+    """All learners on coin flips and at worst, and the cost of a gap that is hidden at first."""
+    known, unknown, corrupted = (
+        findings[claim.name].panels
+        for claim in (both_worlds.CLAIM, both_worlds_unknown.CLAIM, corrupted_episodes.CLAIM)
+    )
+    panels = [
+        _by_learner(replace(one, series=(*one.series, *other.series)))
+        for one, other in zip(known, unknown, strict=True)
+    ]
+    panels.append(_by_learner(corrupted[1]))
+    names = [*both_worlds.LEARNERS, *both_worlds_unknown.LEARNERS]
+    save_panels(panels, styles_of(names), path, FigureLook(width=5.5, height=2.6))
+
+
+def _by_learner(panel: Panel) -> Panel:
+    """The panel with the names of learners alone in its legend."""
+    return replace(panel, series=tuple(replace(one, label=one.key) for one in panel.series))
 
 
 def main() -> None:
@@ -42,6 +68,7 @@ def main() -> None:
     corrupted = corrupted_episodes.CLAIM
     find(corrupted, corrupted.full._replace(n_replicates=N_WORLDS), lab, findings)
     write_json(findings, RESULTS)
+    draw(findings, FIGURE)
 
 
 if __name__ == "__main__":

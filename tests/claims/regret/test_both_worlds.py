@@ -42,9 +42,9 @@ def test_an_exponent_that_cannot_be_told_is_vacuous() -> None:
     assert judge(made_up(tsallis_ftrl=0.25)).verdict == "vacuous"
 
 
-def test_the_figures_are_those_of_the_last_decade() -> None:
+def test_the_figures_of_coin_flips_are_those_of_the_last_decade() -> None:
     finding = CLAIM.conclude(made_up())
-    slope = finding.data["tsallis-ftrl, steady"]["exponent of the last decade"]
+    slope = finding.data["tsallis-ftrl, steady"]["exponent"]
     expected = math.log10((40 * math.log(1e6) - 200) / (40 * math.log(1e5) - 200))
     assert abs(slope.estimate - expected) < 0.02
     assert "2." in finding.margin  # 1,000 / 353

@@ -29,17 +29,17 @@ def measure(lab: Lab, effort: Effort) -> Measurement:
 
 
 def judge(measurement: Measurement) -> Judgement:
-    """Compare exponents of the last decade."""
+    """Compare exponents in T."""
     return steady_and_worst.judge(measurement)
 
 
 CLAIM = Claim(
     "both-worlds",
     Description(
-        statement="FTRL with known transition has regret of order log T on coin flips, or sqrt(T)",
+        statement="FTRL with known transition has regret of order log T on coin flips or sqrt(T)",
         reference="Jin, Huang, Luo (2021), Section 3",
         checked=(
-            "the exponent in T of the last decade: on coin flips with one gap, where O-REPS grows "
+            "the exponent in T: of the last decade on coin flips with one gap, where O-REPS grows "
             "like sqrt(T), and of the largest mean regret over a grid of gaps"
         ),
         instances=(

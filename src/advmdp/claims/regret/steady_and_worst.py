@@ -75,10 +75,17 @@ def measure_grids(lab: Lab, grids: Mapping[tuple[str, str], RunGrid]) -> Measure
 
 
 def judge(measurement: Measurement) -> Judgement:
-    """Compare the exponents of the last decade with limits and with the last learner's."""
+    """Compare exponents with limits and with the last learner's.
+
+    On coin flips that of the last decade counts, since a logarithm has none; at worst the one over
+    all T, since the gap that is worst jumps along the grid.
+    """
     regret = measurement.regret
     growth = {
-        name: {kind: _growth(grid) for kind, grid in by_kind.items()}
+        name: {
+            STEADY: _growth(by_kind[STEADY], n_last=2),
+            WORST: _growth(by_kind[WORST], n_last=len(by_kind[WORST].horizons)),
+        }
         for name, by_kind in regret.items()
     }
     *judged, rival = growth
@@ -89,7 +96,7 @@ def judge(measurement: Measurement) -> Judgement:
             f"{name}, {kind}": {
                 "T": regret[name][kind].horizons,
                 "largest mean regret": one.means.tolist(),
-                "exponent of the last decade": one.slope,
+                "exponent": one.slope,
                 "added by a decade over the one before": one.added,
             }
             for name, by_kind in growth.items()
@@ -106,7 +113,7 @@ class _Growth(NamedTuple):
     means: Floats
     """The largest over gaps at each horizon."""
     slope: Interval | None
-    """The exponent of the last decade."""
+    """The exponent: on coin flips that of the last decade."""
     added: float | None
     """What the last decade adds over what the one before it added: 1 for log T, 3.2 for sqrt(T)."""
 
@@ -115,9 +122,9 @@ Growths = dict[str, dict[str, _Growth]]
 """By learner, then by losses."""
 
 
-def _growth(grid: RegretGrid) -> _Growth:
+def _growth(grid: RegretGrid, n_last: int) -> _Growth:
     worst = worst_over_gaps(grid.values)
-    slope = exponent(grid.horizons[-2:], worst.last(2))
+    slope = exponent(grid.horizons[-n_last:], worst.last(n_last))
     steps = np.diff(worst.mean[-3:])
     added = float(steps[1] / steps[0]) if len(steps) == 2 and steps[0] > 0.0 else None
     return _Growth(worst.mean, slope, added)
@@ -171,11 +178,14 @@ def _panels(regret: dict[str, dict[str, RegretGrid]], growth: Growths) -> tuple[
         line = Series(name, f"{name}, means", dots.x, dots.y)  # a logarithm is no straight line
         steady += [dots, line]
         largest = worst_over_gaps(by_kind[WORST].values)
-        horizons = by_kind[WORST].horizons
-        worst += law_series(name, horizons, largest, exponent(horizons, largest))
+        worst += law_series(name, by_kind[WORST].horizons, largest, growth[name][WORST].slope)
     return (
-        _panel("Coin flips with one gap", steady, "In brackets: the exponent of the last decade."),
-        _panel("Largest regret over all gaps", worst, "Lines: least squares in logarithms."),
+        _panel("Coin flips with one gap", steady, "In brackets: exponents of the last decade."),
+        _panel(
+            "Largest regret over all gaps",
+            worst,
+            "Lines: least squares in logarithms, with their exponents.",
+        ),
     )
 
 
