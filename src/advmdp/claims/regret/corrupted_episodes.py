@@ -93,7 +93,7 @@ def judge(measurement: Measurement) -> Judgement:
         data={"C": numbers} | {name: cost._asdict() for name, cost in costs.items()},
         panels=(
             _panel("Preferences reversed at random places", REVERSED, numbers, regret, costs),
-            _panel("Gap hidden in the first episodes", HIDDEN, numbers, regret, costs),
+            _panel("Gap hidden in the first C episodes", HIDDEN, numbers, regret, costs),
         ),
         runs=run_ids(grid for by_kind in regret.values() for grid in by_kind.values()),
     )
