@@ -27,6 +27,7 @@ MDP_EXAMPLES: dict[str, dict[str, Any]] = {
     "gymnasium": {"id": "FrozenLake-v1", "horizon": 3},
 }
 SPARSE = {"name": "random", "layer_sizes": "1,3,3,1", "n_actions": 2, "n_successors": 2}
+HIDDEN = {"name": "corrupted", "means": "gap"}
 LOSS_EXAMPLES: dict[str, dict[str, Any]] = {"corrupted": {"n_corrupted": 3}}
 
 
@@ -197,12 +198,39 @@ def test_refusals(change: dict[str, Any], message: str) -> None:
             {"losses": {"name": "corrupted", "n_corrupted": 1, "means": "natural", "gap": 0.2}},
             "losses.gap: has no effect with means='natural'; set means='gap' or means='place'",
         ),
+        (
+            {"losses": {"name": "corrupted", "n_corrupted": 1, "first_gap": 0.1}},
+            "losses.first_gap: has no effect with means='uniform'",
+        ),
+        (
+            {"losses": {**HIDDEN, "n_corrupted": 2, "first_gap": 0.7}},
+            "losses.first_gap: 0.7 is above 0.5",
+        ),
+        (
+            {"losses": {**HIDDEN, "n_corrupted": 301, "first_gap": 0.1}},
+            "losses.n_corrupted: 301 is larger than 300",
+        ),
         ({"checkpoints": [301]}, "checkpoints: give whole numbers between 1 and 300"),
     ],
 )
 def test_values_that_the_constructors_refuse(change: dict[str, Any], message: str) -> None:
     with pytest.raises(am.InvalidInput, match=message):
         build(one_run(**change))
+
+
+@pytest.mark.parametrize("means", ["gap", "place"])
+def test_a_hidden_gap_changes_the_first_episodes_and_not_what_is_best(means: str) -> None:
+    given = {"name": "corrupted", "means": means, "gap": 0.5}  # coins that never cost, where best
+    parts = build(one_run(losses={**given, "n_corrupted": 70, "first_gap": 0.2}))
+    usual = build(one_run(losses={**given, "n_corrupted": 0})).losses.mean
+    stream = parts.losses.begin(parts.mdp.layout, seed=3)
+    drawn = np.array([stream.table(t) for t in range(300)])
+    best = usual == 0.0
+    assert best.any()
+    assert set(np.unique(drawn)) == {0.0, 1.0}
+    assert 0.24 < drawn[:70, best].mean() < 0.36  # 0.3; four hundred flips, seed 3
+    assert not drawn[70:, best].any()
+    assert 0.4 < drawn[:, ~best].mean() < 0.6
 
 
 FOUR = {"name": "grid", "width": 2, "height": 2, "horizon": 3}

@@ -18,6 +18,7 @@ from advmdp.claims.lemmas import (
 )
 from advmdp.claims.regret import (
     both_worlds,
+    both_worlds_unknown,
     corrupted_episodes,
     estimator,
     exploration_spread,
@@ -51,6 +52,7 @@ CLAIMS: dict[str, AnyClaim] = {
         full_information.CLAIM,
         stochastic_learners.CLAIM,
         both_worlds.CLAIM,
+        both_worlds_unknown.CLAIM,
         corrupted_episodes.CLAIM,
     )
 }

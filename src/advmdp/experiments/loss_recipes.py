@@ -15,7 +15,8 @@ An opening layer, which draws where an episode begins, has no loss in any of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,9 +39,9 @@ class Draw:
     rng: np.random.Generator
     n_episodes: int
 
-    def table(self, means: str, gap: float | None) -> Floats:
-        """Mean losses, a flat vector over pairs."""
-        return self._without_opening(self._drawn(means, gap))
+    def table(self, means: str, gap: float | None, field: str = "gap") -> Floats:
+        """Mean losses, a flat vector over pairs; ``field`` is the gap's name in errors."""
+        return self._without_opening(self._drawn(means, gap, field))
 
     def reversed(self, table: Floats) -> Floats:
         """The table with every preference reversed."""
@@ -51,13 +52,13 @@ class Draw:
             table[self.mdp.layout.layer_rows(0)] = 0.0
         return table
 
-    def _drawn(self, means: str, gap: float | None) -> Floats:
+    def _drawn(self, means: str, gap: float | None, field: str) -> Floats:
         layout = self.mdp.layout
         if means in ("gap", "place"):
             gap = GAP if gap is None else gap
-            if unit_number(gap, "gap") > 0.5:
+            if unit_number(gap, field) > 0.5:
                 raise InvalidInput(
-                    f"{gap} is above 0.5, the mean loss of all that is not best", field="gap"
+                    f"{gap} is above 0.5, the mean loss of all that is not best", field=field
                 )
             table = np.full((layout.n_rows // layout.n_actions, layout.n_actions), 0.5)
             if means == "gap":
@@ -73,7 +74,7 @@ class Draw:
             )
         if gap is not None:  # the label would show a gap that the losses do not have
             raise InvalidInput(
-                f"has no effect with means={means!r}; set means='gap' or means='place'", field="gap"
+                f"has no effect with means={means!r}; set means='gap' or means='place'", field=field
             )
         if means == "natural":
             if self.mdp.natural_loss is None:
@@ -159,10 +160,23 @@ def drifting(
 
 
 def corrupted(
-    draw: Draw, n_corrupted: int, means: str = "uniform", gap: float | None = None
-) -> losses.Corrupted:
-    """Coin flips; in ``n_corrupted`` episodes every preference is reversed."""
+    draw: Draw,
+    n_corrupted: int,
+    means: str = "uniform",
+    gap: float | None = None,
+    first_gap: float | None = None,
+) -> losses.Corrupted | losses.Switching:
+    """Coin flips; in ``n_corrupted`` episodes every preference is reversed.
+
+    With ``first_gap`` these are the first episodes, which have that gap: what is best stays so.
+    """
+    twin = replace(draw, rng=deepcopy(draw.rng))  # draws the same best actions again
     mean = draw.table(means, gap)
+    if first_gap is not None:
+        n_first = whole_number(n_corrupted, "n_corrupted", most=draw.n_episodes)
+        n_tables = draw.number_of_tables(-(-draw.n_episodes // n_first), "n_corrupted")
+        tables = [twin.table(means, first_gap, "first_gap"), *[mean] * (n_tables - 1)]
+        return losses.Switching(tables, n_first, noisy=True)
     seed = int(draw.rng.integers(2**31))
     return losses.Corrupted(mean, draw.reversed(mean), n_corrupted, draw.n_episodes, seed)
 
