@@ -17,7 +17,7 @@ from shared import Diary
 
 import advmdp as am
 from advmdp.layout import Floats
-from advmdp.learners.mixtures.ada_mixture import memories
+from advmdp.learners.mixtures.ada_mixture import forecasts, memories
 from advmdp.world.loss_streams import Integers
 
 KINDS = 3  # of days: Monday to Friday, Saturday, Sunday
@@ -59,12 +59,16 @@ def rules(layout: am.Layout, transitions: Any = None) -> dict[str, Any]:
 
 
 def learners(layout: am.Layout, transitions: Any = None) -> dict[str, Any]:
-    """AdaFTRL with memories of all lengths, one for all days and one for each kind."""
+    """AdaFTRL with memories of all lengths, for all days and for each kind; and forecasts."""
     make = am.EstimatedAdaFTRL if transitions is None else am.AdaFTRL
+    plan = (
+        am.planners.RegressionPlanner if transitions is None else am.planners.KnownRegressionPlanner
+    )
     known = {} if transitions is None else {"transitions": transitions}
-    return {
-        f"AdaFTRL, {name}": learner
-        for name, learner in memories(make, layout, KINDS, **known).items()
+    grid = memories(make, layout, KINDS, **known)
+    return {f"AdaFTRL, {name}": learner for name, learner in grid.items()} | {
+        f"plan for a {name}": planner
+        for name, planner in forecasts(plan, layout, KINDS, **known).items()
     }
 
 

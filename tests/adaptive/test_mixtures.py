@@ -152,7 +152,7 @@ def test_experts_that_do_not_fit_are_refused() -> None:
 
 def test_contexts_reach_the_experts() -> None:
     mixture = am.AdaMixture(LAYOUT, DENSE.transitions, n_contexts=2)
-    assert len(mixture.weights) == 12
+    assert len(mixture.weights) == 14
     rng = np.random.default_rng(0)
     mean = rng.normal(size=LAYOUT.n_rows)
     contexts = np.arange(200) % 2

@@ -65,7 +65,7 @@ NOT_SEARCHED = {"lykouris"}
 NOTHING_TO_CHOOSE = {
     *("ada-ftrl", "ada-ftrl-estimated", "ada-o-reps", "ada-mixture", "ada-mixture-estimated"),
     *("plan-window", "plan-window-known", "plan-exponential", "plan-exponential-known"),
-    "uniform",
+    *("plan-regression", "plan-regression-known", "uniform"),
 }
 PROCESSES = {"coins": am.losses.Stochastic(MEAN), "majority": am.losses.Majority.against(MEAN)}
 SHORT = Path(__file__).parents[2] / "benchmarks" / "short_presets.json"

@@ -27,6 +27,7 @@ from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
 from advmdp.learners.per_state.exp3_ix import Exp3IX
 from advmdp.learners.per_state.mdp_e import MDPE
 from advmdp.learners.per_state.ngs2010 import NGS2010
+from advmdp.learners.planners.regression import KnownRegressionPlanner, RegressionPlanner
 from advmdp.learners.planners.rolling import (
     ExponentialPlanner,
     KnownExponentialPlanner,
@@ -157,6 +158,15 @@ BUILT_IN: dict[str, Maker] = {
     ),
     "plan-exponential-known": Maker(
         KnownExponentialPlanner,
+        "known P, full information, no guarantee",
+        knows_transition=True,
+        has_horizon=False,
+    ),
+    "plan-regression": Maker(
+        RegressionPlanner, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "plan-regression-known": Maker(
+        KnownRegressionPlanner,
         "known P, full information, no guarantee",
         knows_transition=True,
         has_horizon=False,

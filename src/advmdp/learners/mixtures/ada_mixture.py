@@ -1,4 +1,4 @@
-"""Nothing to choose: a grid of memories under one mixture."""
+"""Nothing to choose: a grid of memories, and forecasts, under one mixture."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from advmdp.learners.adaptive.ada_ftrl import AdaFTRL, EstimatedAdaFTRL
 from advmdp.learners.adaptive.any_losses import PRIOR
 from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.mixtures.mixture import Mixture
+from advmdp.learners.planners.regression import KnownRegressionPlanner, RegressionPlanner
 from advmdp.learners.tuning import checked_layout, checked_rate
 
 GRID = (1.0, 0.99, 0.95, 0.9, 0.8, 0.6)
 """Memories of all, 100, 20, 10, 5 and 2.5 episodes."""
+
+OF_FORECASTS = (0.9, 0.8)
+"""Memories of the means that the planners for a forecast begin with."""
 
 
 def memories(make: Any, layout: Layout, n_contexts: int, **parameters: Any) -> dict[str, Any]:
@@ -30,12 +34,23 @@ def memories(make: Any, layout: Layout, n_contexts: int, **parameters: Any) -> d
     return found
 
 
+def forecasts(make: Any, layout: Layout, n_contexts: int, **parameters: Any) -> dict[str, Any]:
+    """Planners for a forecast by regression."""
+    return {
+        f"forecast, g = {g:g}": make(
+            layout=layout, n_contexts=n_contexts, forgetting=g, **parameters
+        )
+        for g in OF_FORECASTS
+    }
+
+
 class AdaMixture(Mixture):
     """Adversarial losses in any unit, full information, known transition; nothing to choose.
 
     A ``Mixture`` of ``AdaFTRL`` with g = 1, 0.99, 0.95, 0.9, 0.8 and 0.6: from the best fixed
     policy to the last few episodes.  With several contexts there are six more, with an iterate for
-    each context.
+    each context.  Beside them are two planners for a forecast by regression
+    (``KnownRegressionPlanner``), for losses in which the last episode says much about the next.
 
     Parameters
     ----------
@@ -50,7 +65,7 @@ class AdaMixture(Mixture):
 
     Guarantee: that of ``Mixture`` to each of them, and theirs to the best fixed policy: the regret
     is at most the bound to the learner with g = 1 plus 2 G of that one.  Cost of an episode: six or
-    twelve times that of ``AdaFTRL``, not compiled as a whole.
+    twelve times that of ``AdaFTRL`` and two planners, not compiled as a whole.
 
     >>> import numpy as np
     >>> P = [np.array([[[1.0, 0.0], [0.0, 1.0]]]), np.ones((2, 2, 1))]
@@ -68,13 +83,15 @@ class AdaMixture(Mixture):
         self, layout: Layout, transitions: Any, n_contexts: int = 1, rule: str = "adahedge"
     ) -> None:
         experts = memories(AdaFTRL, layout, n_contexts, transitions=transitions)
+        experts |= forecasts(KnownRegressionPlanner, layout, n_contexts, transitions=transitions)
         super().__init__(layout, experts, transitions, rule)
 
 
 class EstimatedAdaMixture(Mixture):
     """Adversarial losses in any unit, full information, unknown transition; nothing to choose.
 
-    ``AdaMixture`` of ``EstimatedAdaFTRL``; the experts are weighed with the estimate as well.
+    ``AdaMixture`` of ``EstimatedAdaFTRL`` and ``RegressionPlanner``; the experts are weighed
+    with the estimate as well.
 
     Parameters
     ----------
@@ -105,4 +122,5 @@ class EstimatedAdaMixture(Mixture):
     ) -> None:
         checked_rate(prior, "prior")
         experts = memories(EstimatedAdaFTRL, layout, n_contexts, prior=prior)
+        experts |= forecasts(RegressionPlanner, layout, n_contexts, prior=prior)
         super().__init__(layout, experts, None, rule)

@@ -21,7 +21,11 @@ from advmdp.learners.base import (
     takes_any_losses,
 )
 from advmdp.learners.feedback import FlatEpisode, FullInformation
+from advmdp.learners.planners.regression import ForecastPlanner
 from advmdp.steps.upper_occupancy import checked_policy
+
+TAKES_EVERYTHING = (AnyLossLearner, ForecastPlanner)
+"""Learners that refuse no episode that was checked, and give their policy without tables."""
 
 
 class Fixed:
@@ -75,7 +79,7 @@ class Experts:
         before: list[tuple[Any, Any]] = []
         try:
             for learner in self.learners:
-                if isinstance(learner, AnyLossLearner):  # nothing it could refuse
+                if isinstance(learner, TAKES_EVERYTHING):
                     learner._learn(episode, (episode.losses, episode.losses))
                     continue
                 before.append((learner, learner.state()))
@@ -92,7 +96,7 @@ class Experts:
 def _flat_policy(layout: Layout, expert: Any) -> Floats:
     """The policy over pairs, without a detour over tables where that is possible."""
     acting = expert.learners[expert.context] if isinstance(expert, PerContext) else expert
-    if isinstance(acting, AnyLossLearner):
+    if isinstance(acting, TAKES_EVERYTHING):
         return acting.flat_policy()
     return layout.flat_pairs(expert.policy())
 

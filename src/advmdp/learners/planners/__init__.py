@@ -4,6 +4,7 @@
 all others; one for each context is ``advmdp.PerContext`` of them.
 """
 
+from advmdp.learners.planners.regression import KnownRegressionPlanner, RegressionPlanner
 from advmdp.learners.planners.rolling import (
     ExponentialPlanner,
     KnownExponentialPlanner,
@@ -14,6 +15,8 @@ from advmdp.learners.planners.rolling import (
 __all__ = [
     "ExponentialPlanner",
     "KnownExponentialPlanner",
+    "KnownRegressionPlanner",
     "KnownWindowPlanner",
+    "RegressionPlanner",
     "WindowPlanner",
 ]

@@ -1,0 +1,102 @@
+"""A forecast of the coming losses: a fading mean, and what yesterday's surprise says about today.
+
+With S_k and W_k the fading losses and weights of the context k, m those of all contexts,
+
+    b_t = (S_k + m) / (W_k + 1),        r_t = l_t - b_t,
+
+the mean of the context with the mean of all episodes as one more of its own, and the surprises.
+The next surprise is a linear function of the last, found by ridge regression over the last n
+episodes.  In its dual form only inner products of surprises are needed, however many pairs there
+are: with K their matrix,
+
+    forecast = b_t + sum_s a_s r_{s+1},     (K + penalty mean(diag K) I) a = <r_s, r_{t-1}>_s.
+
+Multiplying all losses by a number multiplies the forecast by it: the penalty is in their unit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from advmdp.errors import InvalidInput
+from advmdp.layout import Floats
+from advmdp.learners.saving.saveable import Saved
+
+ARRAYS = ("sums", "weights", "surprises")
+LARGEST = 1e101  # mean or surprise: losses are at most 1e100, and products of two must be finite
+
+
+def require_proper(saved: Saved) -> None:
+    """Reject what no run leaves behind, or what cannot be gone on with."""
+    sums, weights, surprises = (saved[name] for name in ARRAYS)
+    if not (np.isfinite(weights).all() and (weights >= 0.0).all()):
+        raise InvalidInput("restore: weights is not finite, or has values below 0")
+    if not (np.abs(sums) <= LARGEST * np.minimum(weights, LARGEST)[:, np.newaxis]).all():
+        raise InvalidInput("restore: sums is not finite, or too large for its weights")
+    if not (np.abs(surprises) <= LARGEST).all():
+        raise InvalidInput("restore: surprises is not finite or too large")
+
+
+class Autoregression:
+    """Fading means by context, the last n surprises, and the regression of one on the one before.
+
+    >>> forecast = Autoregression(n_pairs=2, n_contexts=1, forgetting=0.9, window=10, penalty=0.01)
+    >>> for t in range(40):                       # what is dear today is cheap tomorrow
+    ...     forecast.learn(t, 0, np.array([5.0 + (-1) ** t, 5.0]))
+    >>> forecast.coming(40, 0).round(1)
+    array([6., 5.])
+    """
+
+    def __init__(
+        self, n_pairs: int, n_contexts: int, forgetting: float, window: int, penalty: float
+    ) -> None:
+        self._forgetting, self._penalty = forgetting, penalty
+        self._sums = np.zeros((n_contexts + 1, n_pairs))  # S_k, and of all contexts
+        self._weights = np.zeros(n_contexts + 1)
+        self._surprises = np.zeros((window, n_pairs))  # a ring
+        self._products = np.zeros((window, window))  # K, in the order of the ring
+
+    def learn(self, episode: int, context: int, losses: Floats) -> None:
+        """The losses of ``episode`` = 0, 1, ...; the first surprises nobody, nothing was said."""
+        place = episode % len(self._surprises)
+        self._surprises[place] = losses - self.mean(context) if episode else 0.0
+        self._multiply(place)
+        for part in (context, -1):
+            self._sums[part] = self._forgetting * (self._sums[part] + losses)
+            self._weights[part] = self._forgetting * (self._weights[part] + 1.0)
+
+    def mean(self, context: int) -> Floats:
+        """b: the fading mean of the context, and that of all episodes as one more of its own."""
+        pooled = self._sums[-1] / max(float(self._weights[-1]), 1e-300)
+        return np.asarray((self._sums[context] + pooled) / (self._weights[context] + 1.0))
+
+    def coming(self, episode: int, context: int) -> Floats:
+        """The forecast of ``episode``."""
+        size = len(self._surprises)
+        ring = np.arange(max(episode - size, 0), episode) % size  # oldest first
+        before, after = ring[:-1], ring[1:]
+        scale = self._products[before, before].mean() if len(before) else 0.0
+        if not scale > 0.0:
+            return self.mean(context)
+        ridge = self._products[np.ix_(before, before)]
+        ridge[np.diag_indices(len(before))] += self._penalty * scale
+        alike = np.linalg.solve(ridge, self._products[before, ring[-1]])
+        return np.asarray(self.mean(context) + alike @ self._surprises[after])
+
+    def _multiply(self, place: int) -> None:
+        """One row of K, pair by pair: the same bits whatever else the ring holds."""
+        products = (self._surprises * self._surprises[place]).sum(axis=1)
+        self._products[place] = self._products[:, place] = products
+
+    # ------------------------------------------------------------------ keeping
+
+    def state(self) -> Saved:
+        """Copies; K follows from the surprises."""
+        return {name: getattr(self, f"_{name}").copy() for name in ARRAYS}
+
+    def restore(self, saved: Saved) -> None:
+        """What ``state()`` returned, checked by the caller."""
+        for name in ARRAYS:
+            getattr(self, f"_{name}")[...] = saved[name]
+        for place in range(len(self._surprises)):
+            self._multiply(place)
