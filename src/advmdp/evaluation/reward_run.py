@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.display.frames import frame_in
 from advmdp.display.pictures import curve_picture
 from advmdp.display.shown import Shown
 from advmdp.evaluation.run import log_spaced
+from advmdp.frames import frame_in
 from advmdp.layout import Floats
 from advmdp.range_policy import LossRange
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.display.frames import frame_in
 from advmdp.display.pictures import curve_picture
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
@@ -23,6 +22,7 @@ from advmdp.evaluation.account import (
 )
 from advmdp.evaluation.comparator import Comparator
 from advmdp.evaluation.schema import curves_of
+from advmdp.frames import frame_in
 from advmdp.kernels.accounting.ledger import Ledger
 from advmdp.kernels.runtime.storage import Storage, storage_of
 from advmdp.layout import Floats

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.display.frames import frame_in
+from advmdp.frames import frame_in
 from advmdp.layout import Floats, Layout
 
 PLACES = ("layer", "state", "action")

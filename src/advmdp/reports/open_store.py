@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from advmdp.argument_checks import file_path
-from advmdp.display.frames import frame_in
+from advmdp.frames import frame_in
 from advmdp.store import Store
 
 

@@ -7,12 +7,13 @@ from importlib import import_module
 from typing import Any
 
 from advmdp.errors import InvalidInput, MissingExtra
+from advmdp.number_checks import shown
 
 
 def frame_in(library: Any, columns: Mapping[str, Any]) -> Any:
     """The columns as a frame of "polars" or "pandas"."""
     if not isinstance(library, str) or library not in ("polars", "pandas"):
-        raise InvalidInput(f"{library!r:.60} is neither 'polars' nor 'pandas'", field="library")
+        raise InvalidInput(f"{shown(library)} is neither 'polars' nor 'pandas'", field="library")
     try:
         return import_module(library).DataFrame(columns)
     except ModuleNotFoundError:
