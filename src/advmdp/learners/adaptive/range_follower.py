@@ -58,7 +58,7 @@ class RangeFollower:
     def __init__(self, learner: Any, name: str) -> None:
         sums = sees_the_sum(learner)
         if sums or not isinstance(learner, Saveable):
-            why = "sees sums, which hide the range" if sums else "cannot begin anew"
+            why = "sees sums, which hide the range" if sums else "is no Saveable, to be made anew"
             raise InvalidInput(
                 f"a {type(learner).__name__} {why}; take 'clip', or a learner that needs no range "
                 "(advmdp.AdaFTRL)",
