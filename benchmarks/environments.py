@@ -72,6 +72,13 @@ ON_THE_SMALL_LAKE: dict[str, Make] = {
     ),
     "ucrl2, theory, stationary": lambda layout, n: am.UCRL2(layout, stationary=True),
     "q-learning-h, preset": lambda layout, n: am.QLearningH(layout, n, **PRESET["q-learning-h"]),
+    "q-learning-h, preset, stationary": lambda layout, n: am.QLearningH(
+        layout, n, stationary=True, **PRESET["q-learning-h"]
+    ),
+    "q-learning-h, c=0.002, stationary": lambda layout, n: am.QLearningH(
+        layout, n, stationary=True, c=0.002
+    ),
+    "q-learning-h, c=0.002": lambda layout, n: am.QLearningH(layout, n, c=0.002),
     "uob-reps, preset": lambda layout, n: am.UOBREPS(layout, n, **PRESET["uob-reps"]),
 }
 

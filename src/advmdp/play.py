@@ -24,6 +24,7 @@ from advmdp.evaluation.observations import Moment, Observer
 from advmdp.evaluation.run import Recorder, Run, checked_checkpoints, with_current_names
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Layout
+from advmdp.learners.adaptive.range_follower import RangeFollower
 from advmdp.learners.base import (
     Learner,
     TakesLateFeedback,
@@ -33,6 +34,7 @@ from advmdp.learners.base import (
     checked_learner,
     offers,
     plays_compiled,
+    takes_any_losses,
 )
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.playing.contexts import checked_contexts
@@ -42,7 +44,7 @@ from advmdp.playing.loops import play_compiled, play_protocol
 from advmdp.playing.snapshots import part_of, restore_learner, stateful
 from advmdp.playing.watch import Keep, Progress, Watch
 from advmdp.seeds import seed_words
-from advmdp.world.clipped_losses import ClippedStream, with_range
+from advmdp.world.clipped_losses import ClippedStream, stream_leaves_range, with_range
 from advmdp.world.delays import DelayProcess, checked_delays
 from advmdp.world.loss_streams import LossProcess, checked_process
 from advmdp.world.mdp import LayeredMDP
@@ -121,9 +123,12 @@ def play(
         ``delays=advmdp.delays.Blocks(in_flight)``.
     losses_outside
         What to do with a process of losses in any unit (``any_losses=True``) and a learner that
-        needs them in [0, 1]: ``"refuse"``, or ``"clip"`` to move each loss to the nearest end.
-        The run, its regret and its best policy are then about the clipped losses, and
-        ``run.clipped`` counts them.
+        needs them in [0, 1].  ``"refuse"`` it.  ``"clip"`` moves each loss to the nearest end: the
+        run, its regret and its best policy are about the clipped losses, and ``run.clipped`` counts
+        them.  ``"adapt"``: the learner sees losses in units of a range that is doubled, with a new
+        beginning of the learner, whenever one leaves it; the run is about the losses as they are,
+        and ``run.loss_range`` is the last range.  It is played outside of compiled code, without
+        the four terms.  What it guarantees is said in ``advmdp.learners.adaptive.range_follower``.
     feedback
         What can be seen at most: ``"full"``, ``"bandit"`` or ``"aggregate"`` (the sum of an
         episode's losses); a learner that needs more is refused.  By default every learner is shown
@@ -153,6 +158,8 @@ def play(
     schedule = checked_contexts(contexts, learner, n_episodes)
     outside = checked_outside(losses_outside, "losses_outside")
     stream = with_range(losses.begin(layout, seed), outside)
+    if outside == "adapt" and stream_leaves_range(stream) and not takes_any_losses(learner):
+        learner = RangeFollower(learner, "losses_outside")
     stream.check_length(n_episodes)
     check_range(learner, stream, "play")
     process = _checked_late(delays, in_flight, learner, check, schedule)
@@ -189,6 +196,7 @@ def play(
         run,
         recorded=observer.recorded(),
         clipped=stream.clipped_in(n_episodes) if isinstance(stream, ClippedStream) else 0,
+        loss_range=learner.range if isinstance(learner, RangeFollower) else None,
         feedback_times=None if queue is None else queue.summary(),
     )
 

@@ -126,3 +126,10 @@ def test_a_spec_without_an_end(tmp_path: Path, capsys) -> None:  # type: ignore[
     for arguments in (["run", "--spec", "/dev/zero"], ["sweep", "/dev/zero"]):
         assert main([*arguments, "--store", str(tmp_path / "store")]) == 2
         assert "which no spec is" in capsys.readouterr().err
+
+
+def test_a_wrong_call_names_the_help_of_its_command(capsys) -> None:  # type: ignore[no-untyped-def]
+    assert main(["export", "store", "x.csv"]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("(x.csv); see 'advmdp export --help'")
+    assert main(["comparr"]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("?")  # it proposes a command already

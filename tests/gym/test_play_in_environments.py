@@ -153,8 +153,6 @@ def test_rewards_outside_the_range_are_refused_or_clipped_and_counted() -> None:
     assert run.clipped == np.count_nonzero(run.reward >= 0.0) > 0
     assert run.reward[won].max() == 2.0  # what the environment paid: 3 - 1
     assert "clipped" in repr(run)
-    with pytest.raises(am.InvalidInput, match="rewards_outside: a range cannot follow the losses"):
-        am.gym.play(env, uniform, game, 5, rewards_outside="adapt")
 
 
 # ---------------------------------------------------------------------- what an environment may be

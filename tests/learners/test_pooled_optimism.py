@@ -1,4 +1,4 @@
-"""UCBVI and UCRL2 where nothing changes over time: counts and mean losses shared by all steps."""
+"""Optimism where nothing changes over time: what is seen at one step is learnt for all steps."""
 
 from __future__ import annotations
 
@@ -11,8 +11,19 @@ import pytest
 
 import advmdp as am
 from advmdp.learners.presets import PRACTICAL
-from tests.reference.plain_stochastic import PlainUCBVI, PlainUCRL2, PooledAverages
-from tests.reference.shadow import Shadow, assert_greedy, assert_resumes, assert_same_both_ways
+from tests.reference.plain_stochastic import (
+    PlainQLearning,
+    PlainUCBVI,
+    PlainUCRL2,
+    PooledAverages,
+)
+from tests.reference.shadow import (
+    Shadow,
+    assert_greedy,
+    assert_resumes,
+    assert_same_both_ways,
+    optimal_values,
+)
 from tests.reference.tables import greatest_difference
 
 PLACES = np.random.default_rng(1).dirichlet(np.ones(3), (3, 2))
@@ -59,9 +70,48 @@ def test_ucrl2_agrees_with_the_transcription_that_writes_a_visit_into_every_step
     against(learner, plain, 100)
 
 
+def steps_alike(k: int, x: int, a: int, following: int) -> list[tuple[int, int, int, int]]:
+    """The same move at every step but the last; the first step knows one place only."""
+    if k == LAYOUT.n_layers - 1:
+        return [(k, x, a, following)]
+    return [(j, x, a, following) for j in range(LAYOUT.n_layers - 1) if j > 0 or x == 0]
+
+
+@pytest.mark.parametrize(
+    ("make", "constants", "plain_constants"),
+    [
+        (am.QLearningH, {"c": 0.01}, {"c": 0.01}),
+        (am.QLearningB, {"c1": 0.003, "c2": 0.03}, {"c": 0.003, "c2": 0.03}),
+    ],
+)
+def test_q_learning_agrees_with_the_transcription_that_replays_a_step_everywhere(
+    make: Any, constants: dict[str, float], plain_constants: dict[str, float]
+) -> None:
+    plain = PlainQLearning(*SIZES, 100, alike=steps_alike, **plain_constants)
+    learner = make(LAYOUT, 100, stationary=True, **constants)
+    against(learner, plain, 100)
+    counted = learner.state()["pairs"]
+    assert np.array_equal(counted[:2], counted[2:4])  # the first place, in layers 0 and 1
+    assert counted[:2].sum() > 100  # more often than there are episodes
+
+
+def test_pooled_q_values_stay_below_the_optimal_ones_and_come_nearer() -> None:
+    """With a quarter of the theory's constant, whose event has probability 0.9 at least."""
+    best = optimal_values(MDP, MDP.natural_loss)
+    for seed in range(2):
+        pooled, alone = (am.QLearningH(LAYOUT, 8000, c=0.25, stationary=s) for s in (True, False))
+        for part in range(4):
+            for learner in (pooled, alone):
+                am.play(MDP, LOSSES, learner, 2000, seed=100 * seed + part)
+            values = pooled.lower_values
+            assert all((q <= s + 1e-9).all() for q, s in zip(values, best, strict=True))
+        assert best[0].min() > pooled.optimistic_loss > 1.2 * alone.optimistic_loss
+
+
 @pytest.mark.parametrize(
     "make",
     [
+        lambda: am.QLearningH(LAYOUT, 200, c=0.01, stationary=True),
         lambda: am.UCBVIBF(LAYOUT, 200, bonus_scale=0.01, stationary=True),
         lambda: am.UCRL2(LAYOUT, stationary=True, **EAGER),
         lambda: am.SlidingWindowUCRL2(LAYOUT, 70, stationary=True, **EAGER),
@@ -97,6 +147,11 @@ def test_a_state_that_does_not_fit_the_pools_is_refused() -> None:
     lost = {**state, "seen": state["seen"] + 1}
     with pytest.raises(am.InvalidInput, match="seen does not fit"):
         learner.restore(lost)
+    learner = am.QLearningH(LAYOUT, 200, stationary=True)
+    most = {**learner.state(), "pairs": np.full(LAYOUT.n_rows, LAYOUT.n_layers)}
+    with pytest.raises(am.InvalidInput, match="more visits than episodes"):
+        learner.restore(most)
+    learner.restore({**most, "clock": np.ones(1, dtype=np.int64)})
 
 
 def test_without_stationary_the_pools_change_nothing() -> None:

@@ -110,7 +110,8 @@ class PlainUCBVI:
 class PlainQLearning:
     """Jin, Allen-Zhu, Bubeck and Jordan 2018; ``c2`` makes it the Bernstein version.
 
-    All values V(x') used at a pair are kept, and their variance is computed afresh.
+    All values V(x') used at a pair are kept, and their variance is computed afresh.  ``alike``
+    names the steps that learn from a step, by default itself.
     """
 
     def __init__(
@@ -122,7 +123,9 @@ class PlainQLearning:
         c: float,
         c2: float | None = None,
         delta: float = 0.1,
+        alike: Callable[[int, int, int, int], list[tuple[int, int, int, int]]] | None = None,
     ) -> None:
+        self.alike = alike or (lambda *step: [step])
         self.n_layers = len(sizes) - 1
         self.log_term = np.log(sum(sizes) * n_actions * self.n_layers * n_episodes / delta)
         self.c, self.c2 = c, c2
@@ -139,19 +142,23 @@ class PlainQLearning:
         return float(min(self.c * fine, self.c2 * np.sqrt(h**3 * log_term / n)))
 
     def update(self, states: list[int], actions: list[int], losses: Array) -> None:
-        h = self.n_layers
         for k, (x, a) in enumerate(zip(states, actions, strict=False)):
-            used = self.used.setdefault((k, x, a), [])
-            before = self.width(used)
-            used.append(float(self.value[k + 1][states[k + 1]]))
-            n = len(used)
-            alpha = (h + 1) / (h + n)
-            bonus = self.c * np.sqrt(h**3 * self.log_term / n)
-            if self.c2 is not None:
-                bonus = (self.width(used) - (1 - alpha) * before) / (2 * alpha)
-            self.q[k][x, a] *= 1 - alpha
-            self.q[k][x, a] += alpha * (losses[k] + used[-1] - bonus)
-            self.value[k][x] = max(0.0, self.q[k][x].min())
+            for step in self.alike(k, x, a, states[k + 1]):
+                self.learn(*step, losses[k])
+
+    def learn(self, k: int, x: int, a: int, following: int, loss: float) -> None:
+        h = self.n_layers
+        used = self.used.setdefault((k, x, a), [])
+        before = self.width(used)
+        used.append(float(self.value[k + 1][following]))
+        n = len(used)
+        alpha = (h + 1) / (h + n)
+        bonus = self.c * np.sqrt(h**3 * self.log_term / n)
+        if self.c2 is not None:
+            bonus = (self.width(used) - (1 - alpha) * before) / (2 * alpha)
+        self.q[k][x, a] *= 1 - alpha
+        self.q[k][x, a] += alpha * (loss + used[-1] - bonus)
+        self.value[k][x] = max(0.0, self.q[k][x].min())
 
 
 def cheapest_in_ball(value: Array, centre: Array, width: float) -> float:

@@ -66,6 +66,8 @@ def test_a_small_chart_for_each_under_what_it_knows(page: Page) -> None:
     page.click("#tab-regret")
     charts = page.locator("#regret .small")
     assert charts.count() == 18
+    places = [chart.bounding_box() or {} for chart in charts.all()]
+    assert len({place["x"] for place in places}) >= 4  # beside each other, over the whole width
     headings = page.locator("#regret h3").all_text_contents()
     assert headings == [setting.words for setting in by_setting(MANY)]
     for chart, name in zip(
@@ -122,6 +124,7 @@ def test_terms_are_explained_where_the_pointer_rests(page: Page) -> None:
 
 def test_a_phone(page: Page) -> None:
     page.set_viewport_size({"width": 375, "height": 800})
+    assert page.evaluate("at('legend').scrollHeight <= at('legend').clientHeight")  # all is seen
     for tab in ("overview", "regret", "rate", "terms", "epochs", "realised", "comparisons"):
         page.locator(f"#tab-{tab}").click()
         page.wait_for_function(

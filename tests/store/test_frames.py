@@ -28,7 +28,7 @@ def frames(n_curves: int, n_runs: int) -> tuple[pl.DataFrame, pl.DataFrame]:
 def test_every_parameter_has_a_column() -> None:
     """Numbers where all are, lists with commas, null at the default; others are left out."""
     specs = [
-        {"learner": {"name": "a", "eta": 2, "on": True}, "mdp": {"sizes": [1, 2]}},
+        {"learner": {"name": "a", "eta": 2, "on": True}, "mdp": {"n": 3, "sizes": [1, 2]}},
         {"learner": {"name": "b", "eta": 0.5}, "losses": {"p": 3, "q": {"deep": 1}}},
         {"learner": "strange", "losses": {"p": "text"}},
     ]
@@ -41,8 +41,10 @@ def test_every_parameter_has_a_column() -> None:
         "learner.name": [None, "a", "b", "a"],
         "learner.on": [None, True, None, True],
         "losses.p": ["text", None, "3", None],
+        "mdp.n": [None, 3, None, 3],
         "mdp.sizes": [None, "1,2", None, "1,2"],
     }
+    assert frame["mdp.n"].dtype == pl.Int64()  # 3 in a table, not 3.0
 
 
 @pytest.mark.parametrize(("n_curves", "n_runs"), [(10, 10), (300, 300), (10, 3000)])

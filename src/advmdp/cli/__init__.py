@@ -66,13 +66,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Typer's own errors ("No such option: ...") share no public base class across the
         # supported versions, but all have this method.  Anything else is a defect: let it show.
         if hasattr(problem, "format_message"):
-            return _refuse(problem.format_message())
+            return _refuse(_with_remedy(problem.format_message(), problem))
         line = line_about(problem)
         if line is None:
             raise
         _give_up_output()
         return FAILED if isinstance(problem, BrokenPipeError) else _refuse(line)
     return code if isinstance(code, int) else 0
+
+
+def _with_remedy(message: str, problem: BaseException) -> str:
+    """The message; where it proposes nothing, with the help of the command called wrongly."""
+    context = getattr(problem, "ctx", None)
+    if context is None or message.endswith("?"):
+        return message
+    return f"{message.rstrip('.')}; see '{context.command_path} --help'"
 
 
 def _refuse(message: str) -> int:

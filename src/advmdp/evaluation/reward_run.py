@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.range_policy import LossRange
 from advmdp.display.pictures import curve_picture
 from advmdp.display.shown import Shown
-from advmdp.errors import MissingExtra
-from advmdp.evaluation.run import checked_library, log_spaced
+from advmdp.evaluation.run import log_spaced
+from advmdp.frames import frame_in
 from advmdp.layout import Floats
 
 RECENT = 100  # episodes
@@ -42,6 +42,8 @@ class EnvironmentRun(Shown):
     """Whether Ctrl-C ended the run before its last episode."""
     clipped: int = 0
     """How many rewards were outside the range and moved to its nearest end."""
+    reward_range: LossRange | None = None
+    """The range that ``play(rewards_outside="adapt")`` ended with, in rewards."""
     recorded: Any = None
     """What ``play(record=...)`` recorded (``evaluation.observations.Recorded``), or None."""
 
@@ -57,11 +59,8 @@ class EnvironmentRun(Shown):
     def to_frame(self, library: str = "polars") -> Any:
         """A row for each episode; ``library="pandas"`` for a frame of pandas."""
         episodes = np.arange(1, len(self.reward) + 1)
-        try:
-            make = import_module(checked_library(library)).DataFrame
-        except ModuleNotFoundError:
-            raise MissingExtra(f"{library} is not installed; install it", field="library") from None
-        return make({"episode": episodes, "reward": self.reward, "steps": self.steps})
+        columns = {"episode": episodes, "reward": self.reward, "steps": self.steps}
+        return frame_in(library, columns)
 
     def plot(self, ax: Any = None, label: str = "mean reward an episode") -> Any:
         """Draw the mean reward so far over episodes into Matplotlib axes, which are returned."""
@@ -83,6 +82,8 @@ class EnvironmentRun(Shown):
         }
         if self.clipped:
             facts["clipped"] = f"{self.clipped:,} rewards"
+        if self.reward_range is not None:
+            facts["reward_range"] = str(self.reward_range)
         return {**facts, "stopped": True} if self.stopped else facts
 
     def _picture(self) -> str:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.checks.numbers import shown, whole_array
+from advmdp.checks.numbers import whole_array
+from advmdp.checks.range_policy import LossRange
 from advmdp.display.pictures import curve_picture
 from advmdp.display.shown import Shown
-from advmdp.errors import InvalidInput, MissingExtra
+from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import (
     Decomposition,
     EvaluationPoint,
@@ -24,6 +24,7 @@ from advmdp.evaluation.account import (
 )
 from advmdp.evaluation.comparator import Comparator
 from advmdp.evaluation.schema import curves_of
+from advmdp.frames import frame_in
 from advmdp.kernels.accounting.ledger import Ledger
 from advmdp.kernels.runtime.storage import Storage, storage_of
 from advmdp.layout import Floats
@@ -97,14 +98,13 @@ class Run(Shown):
     """When late feedback came (``playing.late_queue.FeedbackTimes``); None: all at once."""
     clipped: int = 0
     """How many losses ``play(losses_outside="clip")`` moved into [0, 1], of pairs and episodes."""
+    loss_range: LossRange | None = None
+    """The range that ``play(losses_outside="adapt")`` ended with, and its doublings."""
 
     def to_frame(self, library: str = "polars") -> Any:
         """The curves as a frame, one row per checkpoint; ``library="pandas"`` for one of pandas."""
         kept = {name: values for name, values in curves_of(self).items() if values is not None}
-        try:
-            return import_module(checked_library(library)).DataFrame(kept)
-        except ModuleNotFoundError:
-            raise MissingExtra(f"{library} is not installed; install it", field="library") from None
+        return frame_in(library, kept)
 
     def plot(self, ax: Any = None, label: str = "regret") -> Any:
         """Draw the regret over episodes into Matplotlib axes, which are returned.
@@ -116,7 +116,9 @@ class Run(Shown):
         return draw_regret_curve(self, ax, label)
 
     def _facts(self) -> dict[str, Any]:
-        clipped = {"clipped": f"{self.clipped:,} losses"} if self.clipped else {}
+        outside = {"clipped": f"{self.clipped:,} losses"} if self.clipped else {}
+        if self.loss_range is not None:
+            outside["loss_range"] = str(self.loss_range)
         return {
             "episodes": f"{self.episodes[-1]:,}",
             "regret": f"{self.regret[-1]:,.1f}",
@@ -124,18 +126,11 @@ class Run(Shown):
             "best_loss": f"{self.best_loss[-1]:,.1f}",
             "seconds": f"{self.seconds:.3g}",
             "compiled": self.compiled,
-            **clipped,
+            **outside,
         }
 
     def _picture(self) -> str:
         return curve_picture(self.episodes.tolist(), self.regret.tolist(), "regret over episodes")
-
-
-def checked_library(library: Any) -> str:
-    """The name of a library that has frames."""
-    if library not in ("polars", "pandas"):
-        raise InvalidInput(f"{shown(library)} is neither 'polars' nor 'pandas'", field="library")
-    return str(library)
 
 
 def log_spaced(n_episodes: int, per_decade: int = 12) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.checks.arguments import function, instance
-from advmdp.checks.range_policy import checked_outside
+from advmdp.checks.range_policy import LossRange, checked_outside
 from advmdp.display.progress_line import ProgressLine
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.observations import Moment, Observer
@@ -25,7 +25,14 @@ from advmdp.gym.recorder import RewardRecorder
 from advmdp.gym.snapshots import KeptInFile, checked_keep, checked_snapshot
 from advmdp.gym.tabular import Tabular
 from advmdp.gym.unrolled import Unrolled
-from advmdp.learners.base import Learner, checked_learner, is_made_for, sees_all_losses
+from advmdp.learners.adaptive.range_follower import RangeFollower
+from advmdp.learners.base import (
+    Learner,
+    checked_learner,
+    is_made_for,
+    sees_all_losses,
+    takes_any_losses,
+)
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes
 from advmdp.playing.contexts import checked_contexts, enter_context
 from advmdp.playing.watch import Keep
@@ -80,8 +87,10 @@ def play(
         The context of every episode, as in ``advmdp.play``.
     rewards_outside
         What to do with rewards outside ``game.rewards``: ``"refuse"`` ends the run, ``"clip"``
-        moves them to the nearest end for the learner (``clipped`` counts them; the rewards of the
-        result are those of the environment).
+        moves them to the nearest end for the learner (``clipped`` counts them), ``"adapt"`` doubles
+        the range, with a new beginning of the learner, until it holds them (``reward_range``, see
+        ``advmdp.learners.adaptive.range_follower``).  The rewards of the result are those of the
+        environment.
 
     >>> import advmdp as am, gymnasium
     >>> env = gymnasium.make("FrozenLake-v1", is_slippery=False)
@@ -94,7 +103,9 @@ def play(
     env = checked_environment(env)
     _check_learner(env, learner, game)
     refuse_too_many_episodes(learner, n_episodes)
-    clips = checked_outside(rewards_outside, "rewards_outside") == "clip"
+    outside = checked_outside(rewards_outside, "rewards_outside")
+    if outside == "adapt" and not takes_any_losses(learner):
+        learner = RangeFollower(learner, "rewards_outside")
     schedule = checked_contexts(contexts, learner, n_episodes)
     keep, resume = checked_keep(keep), checked_snapshot(resume)
     line = ProgressLine(n_episodes, figure=mean_reward) if progress is True else progress
@@ -111,7 +122,7 @@ def play(
             enter_context(learner, schedule, t, t + 1)
             policy = checked_policy(game.layout, learner.policy())
             episode = one_episode(env, game, policy, recorder.first_observation(), recorder.rng)
-            losses, clipped = game.losses_of(episode.rewards, clips=clips)
+            losses, clipped = game.losses_of(episode.rewards, outside)
             learner.update(episode.trajectory(losses))
             recorder.add(episode, clipped)
             report()
@@ -121,7 +132,16 @@ def play(
     recorder.seconds += time.perf_counter() - begin
     if isinstance(keep, KeptInFile):
         keep(recorder.episodes, recorder.snapshot, last=True)
-    return replace(recorder.run(), recorded=observer.recorded())
+    run = replace(recorder.run(), recorded=observer.recorded())
+    if isinstance(learner, RangeFollower):
+        run = replace(run, reward_range=_in_rewards(learner.range, game))
+    return run
+
+
+def _in_rewards(losses: LossRange, game: Unrolled) -> LossRange:
+    """The range of the losses in the unit of the rewards, whose largest is the smallest loss."""
+    low, high = game.rewards.to_rewards([losses.high, losses.low]).tolist()
+    return losses._replace(low=low, high=high)
 
 
 def _check_learner(env: Any, learner: Any, game: Unrolled) -> None:

@@ -70,10 +70,12 @@ class Unrolled(Shown):
         """Whether visits are counted over all steps together."""
         return self.layout.counter_row is not None
 
-    def losses_of(self, rewards: Sequence[float], *, clips: bool) -> tuple[Floats, int]:
+    def losses_of(self, rewards: Sequence[float], outside: str) -> tuple[Floats, int]:
         """The losses of the steps of an episode, and how many rewards were clipped for them."""
         given = np.array(rewards)
-        if not clips:
+        if outside == "adapt":
+            return (self.rewards.high - given) / self.rewards.span, 0
+        if outside == "refuse":
             return self.rewards.to_losses(given), 0
         inside = np.clip(given, self.rewards.low, self.rewards.high)
         return self.rewards.to_losses(inside), int(np.count_nonzero(inside != given))

@@ -351,7 +351,7 @@ def check_range(learner: Any, stream: Any, where: str) -> None:
     if getattr(stream, "any_losses", False) and not takes_any_losses(learner):
         raise InvalidInput(
             f"{where}: {type(learner).__name__} needs losses in [0, 1]; rescale them, play with "
-            "losses_outside='clip', or choose a learner that takes any, such as AdaFTRL"
+            "losses_outside='clip' or 'adapt', or choose a learner that takes any, such as AdaFTRL"
         )
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.checks.numbers import shown
-from advmdp.errors import InvalidInput, MissingExtra
+from advmdp.frames import frame_in
 from advmdp.layout import Floats, Layout
 
 PLACES = ("layer", "state", "action")
@@ -37,11 +35,6 @@ def pair_places(layout: Layout) -> dict[str, list[Any]]:
 
 def frame_of(layout: Layout, columns: Mapping[str, Floats], library: str = "polars") -> Any:
     """The columns beside the places, as a frame."""
-    if library not in ("polars", "pandas"):
-        raise InvalidInput(f"{shown(library)} is neither 'polars' nor 'pandas'", field="library")
     rows = existing_rows(layout)
     content = {**pair_places(layout), **{name: values[rows] for name, values in columns.items()}}
-    try:
-        return import_module(library).DataFrame(content)
-    except ModuleNotFoundError:
-        raise MissingExtra(f"{library} is not installed; install it", field="library") from None
+    return frame_in(library, content)

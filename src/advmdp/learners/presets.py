@@ -23,8 +23,8 @@ All other learners with constants of a proof were searched in the same way with 
 episodes (``python -m benchmarks.short_presets``); their presets were judged on other shapes and
 seeds, 25,000 episodes.  Those with full information went to the end of their grids, where a learner
 follows the leader almost at once: these worlds do not punish that, an adversary who knows it does.
-``log_barrier`` is a weight, no multiple.  Where a candidate lost a training run to theory, or met
-steps that could not be certified, there is none: ``ada-uc-o-reps``, ``ucrl2-window`` and
+``log_barrier`` is a weight, no multiple.  Where every candidate lost a training run to theory, or
+met steps that could not be certified, there is none: ``ada-uc-o-reps``, ``lykouris`` and
 ``uob-log-barrier``.  The other adaptive learners and the uniform policy have nothing to choose; the
 memory of a planner is part of the model.  Learners for late feedback have the presets of those that
 they are when nothing is late; when it is very late, theory's parameters do better.
@@ -52,6 +52,7 @@ _CHOSEN: dict[str, dict[str, float]] = {
     "q-learning-h": {"c": 0.05},
     "q-learning-b": {"c1": 0.1, "c2": 0.1},
     "ucrl2": {"loss_scale": 0.02, "transition_scale": 0.02},
+    "ucrl2-window": {"loss_scale": 0.002, "transition_scale": 0.0005},
     # the other learners, by shorter runs
     "tsallis-ftrl": {"eta_scale": 1.0, "log_barrier": 0.1},
     "log-barrier-ftrl": {"adapt_scale": 1.0, "log_barrier": 0.2},

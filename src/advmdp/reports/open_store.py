@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from advmdp.checks.arguments import file_path
+from advmdp.frames import frame_in
 from advmdp.store import Store
 
 
@@ -13,6 +17,14 @@ class OpenStore(Store):
 
     Nothing is written into it, and no code that its specs name is imported.
     """
+
+    def runs(self, library: str = "polars") -> Any:
+        """One row per run: identity, status, final figures; ``library="pandas"`` for pandas."""
+        return _in_library(library, super().runs())
+
+    def curves(self, runs: Any = None, library: str = "polars") -> Any:
+        """One row per run and evaluation point, of all finished runs or of those named."""
+        return _in_library(library, super().curves(runs))
 
     def report(
         self,
@@ -26,6 +38,14 @@ class OpenStore(Store):
 
         target = file_path(output, "output")
         return write_report(results_from_store(self), target, title, baseline)
+
+
+def _in_library(library: Any, frame: pl.DataFrame) -> Any:
+    """The frame, or its columns in another library, where a number that is missing is NaN."""
+    if library == "polars":
+        return frame
+    columns = {c.name: c.to_numpy() if c.dtype.is_numeric() else c.to_list() for c in frame}
+    return frame_in(library, columns)
 
 
 def open_store(path: str | Path) -> OpenStore:

@@ -12,6 +12,7 @@ from advmdp.checks.numbers import whole_number
 from advmdp.checks.range_policy import checked_outside
 from advmdp.errors import InvalidInput
 from advmdp.layout import Table
+from advmdp.learners.adaptive.range_follower import RangeFollower
 from advmdp.learners.base import (
     HasLayout,
     IssuesRecords,
@@ -40,6 +41,11 @@ class Desk:
     def __init__(self, learner: Any, losses_outside: Any = "refuse") -> None:
         self.learner = checked_learner(learner)
         self.losses_outside = checked_outside(losses_outside, "losses_outside")
+        self.following: RangeFollower | None = None
+        if self.losses_outside == "adapt" and not takes_any_losses(learner):
+            self.following = RangeFollower(learner, "losses_outside")
+        self.begun_anew_after = 0
+        """Episodes handed out before the learner last began again: their policies were not its."""
         self.history = LossHistory()
         self.clipped = 0
         self.finished = 0
@@ -160,11 +166,10 @@ class Desk:
         feedback, clipped = self._within_range(feedback)
         if episode.context is not None:
             self.learner.enter(episode.context)
-        record = episode.issued.record
-        if record is None or record.number == self.learner.episodes + 1:
-            self.learner.update(feedback)  # it has not moved since: the record says nothing new
+        if self.following is None:
+            self._update(feedback, episode)
         else:
-            self.learner.update(feedback, record)
+            self._update_in_range(feedback, episode, self.following)
         self._issued = None
         self.history.add(total_loss(feedback, self.learner))
         self.open.remove(episode.number)
@@ -174,6 +179,25 @@ class Desk:
         plain = plain_feedback(feedback) if hasattr(feedback, "states") else feedback
         self.receipts.note_closed(episode.number, digest_of_feedback(plain))
         return {"finish": episode.number, "clipped": clipped, "feedback": plain}
+
+    def _update(self, feedback: Any, episode: OpenEpisode) -> None:
+        record = episode.issued.record
+        if record is None or record.number == self.learner.episodes + 1:
+            self.learner.update(feedback)  # it has not moved since: the record says nothing new
+        else:
+            self.learner.update(feedback, record)
+
+    def _update_in_range(
+        self, feedback: Any, episode: OpenEpisode, following: RangeFollower
+    ) -> None:
+        """Learn in units of the range, unless the learner has begun again since the episode did."""
+        inside = following.inside(feedback)
+        if inside is None:
+            self.begun_anew_after = self.handed_out
+        if episode.number <= self.begun_anew_after:
+            following.note_unlearnt()
+        else:
+            self._update(inside, episode)
 
     def give_up(self, episode: OpenEpisode) -> Event:
         """Close an open episode without learning from it."""

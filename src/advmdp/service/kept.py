@@ -109,6 +109,8 @@ class KeptInFolder:
         }
         if self._desk.losses_outside == "clip":
             header["clipped"] = self._desk.clipped
+        if self._desk.following is not None:
+            header["range"] = [*self._desk.following.range, self._desk.begun_anew_after]
         return header, {**arrays, **issued, **self._desk.receipts.contents()}
 
     @classmethod
@@ -146,9 +148,13 @@ class KeptInFolder:
         service = cls.__new__(cls)
         try:
             learner = rebuilt(header["learner"], arrays, str(place), *own)
-            outside = "clip" if "clipped" in header else "refuse"
+            outside = "clip" if "clipped" in header else "adapt" if "range" in header else "refuse"
             service._prepare(learner, header["every"], outside)
             desk, listed = service._desk, header["open"]
+            if desk.following is not None:
+                *ends, begun = header["range"]
+                desk.following.restore_range(ends)
+                desk.begun_anew_after = whole_number(begun, "range", least=0)
             desk.history.restore(arrays)
             desk.clipped = whole_number(header.get("clipped", 0), "clipped", least=0)
             desk.finished, desk.abandoned = (

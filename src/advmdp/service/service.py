@@ -11,6 +11,7 @@ import numpy as np
 
 from advmdp.checks.arguments import file_path
 from advmdp.checks.numbers import shown, whole_number
+from advmdp.checks.range_policy import LossRange
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Table
@@ -58,9 +59,11 @@ class Service(KeptInFolder, Shown):
         the service is loaded.
 
     losses_outside
-        What to do with losses that leave [0, 1], unless the learner takes any: ``"refuse"`` the
-        feedback, or ``"clip"`` each to the nearest end.  ``clipped`` counts them; the guarantee is
-        about the clipped losses.
+        What to do with losses that leave [0, 1], unless the learner takes any.  ``"refuse"`` the
+        feedback.  ``"clip"`` each to the nearest end: ``clipped`` counts them, and the guarantee is
+        about the clipped losses.  ``"adapt"``: a range is doubled, with a new beginning of the
+        learner, whenever a loss leaves it (``loss_range``); nothing is learnt from that episode and
+        from those that were open then.
 
     A service may be used by any number of threads.
 
@@ -125,6 +128,12 @@ class Service(KeptInFolder, Shown):
         return self._desk.clipped
 
     @property
+    def loss_range(self) -> LossRange | None:
+        """The range of ``losses_outside="adapt"``, with its doublings; None for other choices."""
+        following = self._desk.following
+        return None if following is None else following.range
+
+    @property
     def n_open(self) -> int:
         """How many episodes are open."""
         return len(self._desk.open)
@@ -150,6 +159,7 @@ class Service(KeptInFolder, Shown):
             "finished": self.finished,
             "abandoned": self.abandoned,
             **({"clipped losses": self.clipped} if self.clipped else {}),
+            **({"loss range": str(self.loss_range)} if self.loss_range else {}),
             "kept in": "nowhere" if self.path is None else self.path,
         }
 

@@ -117,6 +117,8 @@ def _as_one_type(values: list[Any]) -> tuple[list[Any], pl.DataType]:
     given = [value for value in values if value is not None]
     if all(type(value) is bool for value in given):
         return values, pl.Boolean()
+    if all(type(value) is int and abs(value) < 2**63 for value in given):
+        return values, pl.Int64()
     if all(type(value) in (int, float) for value in given):
         return [None if value is None else float(value) for value in values], pl.Float64()
     return [None if value is None else str(value) for value in values], pl.String()

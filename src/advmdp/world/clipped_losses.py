@@ -64,7 +64,12 @@ class ClippedStream:
         self._outside = int(outside)
 
 
+def stream_leaves_range(stream: LossStream) -> bool:
+    """Whether its losses may be outside [0, 1]."""
+    return bool(getattr(stream, "any_losses", False))
+
+
 def with_range(stream: LossStream, outside: str) -> LossStream:
     """The stream, clipped if it is to be and if it may leave [0, 1] at all."""
-    clips = outside == "clip" and getattr(stream, "any_losses", False)
+    clips = outside == "clip" and stream_leaves_range(stream)
     return ClippedStream(stream) if clips else stream

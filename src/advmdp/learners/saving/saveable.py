@@ -144,6 +144,24 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
     }, arrays
 
 
+def made_again(learner: Saveable) -> Any:
+    """A new learner, made with the same arguments, that has learnt nothing."""
+    given = _arguments(learner)
+    if any(_holds_learners(value) for value in given.values()):
+        raise InvalidInput(
+            f"a {type(learner).__name__} holds learners of its own, which cannot begin anew",
+            field="learner",
+        )
+    positional, named = learner._made_with
+    return type(learner)(*positional, **named)
+
+
+def _holds_learners(value: Any) -> bool:
+    parts = list(value.values()) if isinstance(value, dict) else value
+    parts = parts if isinstance(parts, list | tuple) else [parts]
+    return any(isinstance(part, Saveable) for part in parts)
+
+
 def _arguments(learner: Saveable) -> dict[str, Any]:
     """The arguments of the constructor by their names."""
     positional, named = learner._made_with

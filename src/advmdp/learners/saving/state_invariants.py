@@ -258,7 +258,9 @@ def check_q_learning(state: QLearningState, scope: Scope) -> None:
     require_clock(scope, state.clock, 0)
     require_finite(scope, state, "pairs", "value", "drawn", "drawn_squares", "width", least=0)
     require_finite(scope, state, "q")
-    scope.require((state.pairs <= state.clock[0]).all(), "pairs", "has more visits than episodes")
+    alone = (state.alike.end - state.alike.begin <= 1).all()
+    most = state.clock[0] * (1 if alone else scope.layout.n_layers)
+    scope.require((state.pairs <= most).all(), "pairs", "has more visits than episodes")
 
 
 @checks(UCBVIState)

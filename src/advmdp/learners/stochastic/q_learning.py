@@ -7,7 +7,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from advmdp.kernels.learners.q_learning import QLearningState, Rates
+from advmdp.checks.arguments import flag
+from advmdp.kernels.learners.q_learning import Alike, QLearningState, Rates
 from advmdp.layout import Layout
 from advmdp.learners.base import HasHorizon
 from advmdp.learners.pair_knowledge import PairKnowledge
@@ -18,8 +19,9 @@ from advmdp.learners.tuning import checked_delta, checked_horizon, checked_layou
 class _QLearning(OptimisticLearner, HasHorizon):
     """What both bonuses share: parameters, first state, and what can be looked at."""
 
-    def __init__(self, layout: Layout, n_episodes: int, delta: float) -> None:
+    def __init__(self, layout: Layout, n_episodes: int, delta: float, stationary: bool) -> None:
         layout = checked_layout(layout)
+        self.stationary = flag(stationary, "stationary")
         self.n_episodes = n_episodes = checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)
         steps = layout.n_layers * n_episodes
@@ -27,6 +29,7 @@ class _QLearning(OptimisticLearner, HasHorizon):
         state = QLearningState(
             policy=first_greedy_policy(layout),
             rates=self._rates(layout),
+            alike=_alike(layout, self.stationary),
             clock=np.zeros(1, dtype=np.int64),
             pairs=np.zeros(layout.n_rows, dtype=np.int64),
             q=np.zeros(layout.n_rows),
@@ -76,8 +79,19 @@ class QLearningH(_QLearning):
         proof goes through with a small one above 1.  In runs of ordinary length 0.01 to 0.1 learns
         much faster, without the proof.
 
+    stationary
+        Whether rows of one pool (``Layout.shared_rows``) have the same mean loss too, as where
+        nothing changes over time.  A step (x, a, l, x') is then a sample of every row of the pool:
+        all of them are updated with l and with the value of x' in their own next layer, and n
+        counts the visits of the pool.  By default each row learns from its own visits.
+
     Guarantee: regret of order sqrt(L^4 |X| |A| T) for losses drawn independently from a fixed
-    distribution; none for others.  Cost of an episode: L |A| operations, whatever the layers.
+    distribution; none for others.  With ``stationary`` the values are still lower bounds with
+    probability 1 - delta: the samples of a pool are as independent as those of a row, iota counts
+    them all, and the induction over layers needs only that V(x') was a lower bound when it was
+    used.  The bound of the regret is not proved then: it charges the error of V(x') to the visit of
+    x' one step later, where a sample of another layer is followed by that layer's action.  Cost of
+    an episode: L |A| operations, whatever the layers; L^2 |A| with ``stationary``.
 
     >>> from advmdp.learners.feedback import Trajectory
     >>> learner = QLearningH(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, c=0.01)
@@ -89,9 +103,16 @@ class QLearningH(_QLearning):
     Algorithm 1.
     """
 
-    def __init__(self, layout: Layout, n_episodes: int, delta: float = 0.1, c: float = 1.0) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        n_episodes: int,
+        delta: float = 0.1,
+        c: float = 1.0,
+        stationary: bool = False,
+    ) -> None:
         self.c = checked_rate(c, "c", zero_allowed=True)
-        super().__init__(layout, n_episodes, delta)
+        super().__init__(layout, n_episodes, delta, stationary)
 
     def _rates(self, layout: Layout) -> Rates:
         root = self.c * math.sqrt(layout.n_layers**3 * self.log_term)
@@ -121,9 +142,13 @@ class QLearningB(_QLearning):
     c1, c2
         The constants of the two widths; the paper asks for absolute constants and names none.
         With c1 = c2 the second width is the smaller one for a very long time.
+    stationary
+        As for ``QLearningH``.
 
     Guarantee: regret of order sqrt(L^3 |X| |A| T) for large T, for losses drawn independently from
-    a fixed distribution; none for others.  Cost of an episode: L |A| operations.
+    a fixed distribution; none for others.  With ``stationary`` nothing is proved while the first
+    width is the smaller one: that W_n is near the variance of the optimal value rests on the same
+    charging as the regret (``QLearningH``).  Cost of an episode: as there.
 
     >>> from advmdp.learners.feedback import Trajectory
     >>> learner = QLearningB(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, c1=0.01, c2=0.01)
@@ -142,10 +167,11 @@ class QLearningB(_QLearning):
         delta: float = 0.1,
         c1: float = 1.0,
         c2: float = 1.0,
+        stationary: bool = False,
     ) -> None:
         self.c1 = checked_rate(c1, "c1", zero_allowed=True)
         self.c2 = checked_rate(c2, "c2", zero_allowed=True)
-        super().__init__(layout, n_episodes, delta)
+        super().__init__(layout, n_episodes, delta, stationary)
 
     def _rates(self, layout: Layout) -> Rates:
         n_layers, log_term = layout.n_layers, self.log_term
@@ -157,3 +183,14 @@ class QLearningB(_QLearning):
             variance=self.c1**2 * n_layers * log_term,
             inverse=self.c1 * math.sqrt(n_layers**7 * widest * layout.n_actions) * log_term,
         )
+
+
+def _alike(layout: Layout, stationary: bool) -> Alike:
+    """Every row alone; with ``stationary``, the pools of the layout."""
+    pool = np.arange(layout.n_rows)
+    if stationary and layout.counter_row is not None:
+        pool = layout.counter_row
+    rows = np.argsort(pool, kind="stable")
+    in_order = pool[rows]
+    ends = (np.searchsorted(in_order, pool, side) for side in ("left", "right"))
+    return Alike(*(part.astype(np.uint32) for part in (rows, *ends)))
