@@ -18,6 +18,7 @@ from advmdp.checks.arguments import is_sequence
 from advmdp.checks.numbers import real_number, shown
 from advmdp.errors import InvalidInput, UncertifiedStep
 from advmdp.layout import Floats, Layout
+from advmdp.steps.minimum import Minimum
 
 TOLERANCE = 1e-9  # of <g_i, q> - limit_i, relative to the largest |g_i|
 MOST_STEPS = 100
@@ -58,9 +59,10 @@ def checked_constraints(layout: Layout, constraints: Any) -> Constraints:
     return Constraints(np.array(tables).reshape(shape), np.array(limits))
 
 
-def find_multipliers(
-    constraints: Constraints, minimum: Callable[[Floats], Inner]
-) -> tuple[Floats, Inner, float]:
+Found = tuple[Floats, Inner, float]
+
+
+def find_multipliers(constraints: Constraints, minimum: Callable[[Floats], Inner]) -> Found:
     """The multipliers, their minimum, and what they add to its duality gap."""
     tables, limits = constraints
     scale = 1.0 + np.abs(tables).max(axis=1)
@@ -75,6 +77,23 @@ def find_multipliers(
     raise UncertifiedStep(
         f"minimise: constraints are missed by {excess.max():.1e} after {MOST_STEPS} steps; "
         "check that some policy meets all of them"
+    )
+
+
+def minimum_under(
+    layout: Layout, entries: Floats, constraints: Constraints, found: Found, problem: Any
+) -> Minimum:
+    """The answer of a problem, ``entries`` its measure, once the multipliers are found."""
+    multipliers, inner, slack = found
+    residual, gap, _ = problem.dual.certificate.figures.tolist()
+    return Minimum(
+        occupancy=layout.triples(entries),
+        value=inner.value - float(multipliers @ constraints.tables @ inner.occupancy),
+        gap=gap + slack,
+        flow_residual=residual,
+        iterations=problem.iterations,
+        converged=True,
+        multipliers=tuple(multipliers.tolist()),
     )
 
 

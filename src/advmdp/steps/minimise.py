@@ -20,7 +20,12 @@ from advmdp.kernels.ftrl.regulariser import Regulariser
 from advmdp.kernels.model.measure import join
 from advmdp.layout import Floats, Layout
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition, L1Set
-from advmdp.steps.constraints import Inner, checked_constraints, find_multipliers
+from advmdp.steps.constraints import (
+    Inner,
+    checked_constraints,
+    find_multipliers,
+    minimum_under,
+)
 from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure
 from advmdp.steps.minimise_triples import minimise_over_set
 from advmdp.steps.minimum import (
@@ -71,19 +76,10 @@ def minimise(
     record = checked_regulariser(regulariser).record(layout)
     limited = checked_constraints(layout, constraints)
     problem = _Problem(layout, chance, _pair_costs(layout, cost, chance), record, limited.tables)
-    multipliers, inner, slack = find_multipliers(limited, problem.minimum)
-    residual, gap, _ = problem.dual.certificate.figures.tolist()
+    found = find_multipliers(limited, problem.minimum)
     table = np.zeros(layout.n_entries)
     join(problem.graph, problem.measure, table)
-    return Minimum(
-        occupancy=layout.triples(table),
-        value=inner.value - float(multipliers @ limited.tables @ inner.occupancy),
-        gap=gap + slack,
-        flow_residual=residual,
-        iterations=problem.iterations,
-        converged=True,
-        multipliers=tuple(multipliers.tolist()),
-    )
+    return minimum_under(layout, table, limited, found, problem)
 
 
 class _Problem:

@@ -25,6 +25,7 @@ from advmdp.steps.constraints import (
     Inner,
     checked_constraints,
     find_multipliers,
+    minimum_under,
 )
 from advmdp.steps.ftrl_workspace import new_fixed_measure, new_triple_dual
 from advmdp.steps.minimum import (
@@ -48,17 +49,8 @@ def minimise_over_set(cost: Any, transitions: Any, regulariser: Any, constraints
     limited = checked_constraints(layout, constraints)
     costs = _triple_costs(layout, cost, may_end=isinstance(transitions, PartialTransition))
     problem = _Problem(layout, rows, costs, record, limited)
-    multipliers, inner, slack = find_multipliers(limited, problem.minimum)
-    residual, gap, _ = problem.dual.certificate.figures.tolist()
-    return Minimum(
-        occupancy=layout.triples(problem.occupancy()),
-        value=inner.value - float(multipliers @ limited.tables @ inner.occupancy),
-        gap=gap + slack,
-        flow_residual=residual,
-        iterations=problem.iterations,
-        converged=True,
-        multipliers=tuple(multipliers.tolist()),
-    )
+    found = find_multipliers(limited, problem.minimum)
+    return minimum_under(layout, problem.occupancy(), limited, found, problem)
 
 
 class _Problem:

@@ -24,7 +24,14 @@ from ...sets.ball import BallRows
 from ..regulariser import Regulariser, is_in_domain, marginal, marginal_and_bend, minimiser
 from . import row_interface
 from .dual import TripleDual
-from .row_search import ACCURATE, LEAST_LOG, MOST_LOG, MOST_SEARCH, guarded
+from .row_search import (
+    ACCURATE,
+    LEAST_LOG,
+    MOST_LOG,
+    MOST_SEARCH,
+    inner_trial,
+    outer_trial,
+)
 from .simple_rows import solve_free_row, sum_of_phi
 
 
@@ -97,9 +104,7 @@ def find_side(
             high = shift
         else:
             low = shift
-        trial = 0.5 * (low + high)
-        if t > 0.0 and abs(excess) < 0.5 * before and low < shift - excess / t < high:
-            trial = shift - excess / t
+        trial = inner_trial(shift, excess, before, t, low, high)
         before = abs(excess)
         if not (low < trial < high):
             return shift
@@ -194,12 +199,10 @@ def search_ball(
             low = log_mass
         if a < b and abs(lack) <= ACCURATE * (1.0 + abs(log_mass)) * slope * mass:
             return True
-        trial = guarded(log_mass - lack / (slope * mass), low, high, log_mass, widen)
+        trial = outer_trial(log_mass, log_mass - lack / (slope * mass), low, high, widen)
+        widen *= 2.0
         if trial == log_mass:
             return a < b
-        if high == math.inf or low == -math.inf:
-            trial = min(max(trial, log_mass - widen), log_mass + widen)
-            widen *= 2.0
         if not (LEAST_LOG < trial < MOST_LOG):
             break
         log_mass = trial

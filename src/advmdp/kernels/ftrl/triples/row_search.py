@@ -35,6 +35,26 @@ def guarded(trial: float, low: float, high: float, at: float, widen: float) -> f
 
 
 @leaf
+def inner_trial(
+    shift: float, excess: float, before: float, t: float, low: float, high: float
+) -> float:
+    """Newton's root where it is inside of the bracket and errors halve, or else the middle."""
+    newton = shift - excess / t if t > 0.0 else math.nan
+    if abs(excess) < 0.5 * before and low < newton < high:
+        return newton
+    return 0.5 * (low + high)
+
+
+@leaf
+def outer_trial(at: float, newton: float, low: float, high: float, widen: float) -> float:
+    """The next ln S: a Newton step, no longer than ``widen`` before both sides are known."""
+    trial = guarded(newton, low, high, at, widen)
+    if high == math.inf or low == -math.inf:
+        trial = min(max(trial, at - widen), at + widen)
+    return trial
+
+
+@leaf
 def clipped(
     z: float, mass: float, low: float, high: float, regulariser: Regulariser, r: int
 ) -> tuple[float, float, float]:
@@ -88,9 +108,7 @@ def shift_for(
             high = shift
         else:
             low = shift
-        trial = 0.5 * (low + high)
-        if t > 0.0 and abs(excess) < 0.5 * before and low < shift - excess / t < high:
-            trial = shift - excess / t
+        trial = inner_trial(shift, excess, before, t, low, high)
         before = abs(excess)
         if trial == shift or not (low < trial < high):
             return shift
@@ -148,12 +166,10 @@ def search_row(
             low = log_mass
         if abs(lack) <= ACCURATE * (1.0 + abs(log_mass)) * slope:
             return True, mass, shift
-        trial = guarded(log_mass - lack / slope, low, high, log_mass, widen)
+        trial = outer_trial(log_mass, log_mass - lack / slope, low, high, widen)
+        widen *= 2.0
         if trial == log_mass:
             return True, mass, shift
-        if high == math.inf or low == -math.inf:
-            trial = min(max(trial, log_mass - widen), log_mass + widen)
-            widen *= 2.0
         if not (LEAST_LOG < trial < MOST_LOG):
             return False, mass, shift
         log_mass = trial
