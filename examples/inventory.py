@@ -20,11 +20,13 @@ and  loss = (MOST - earned) / (MOST - LEAST),  so that  earned = MOST - (MOST - 
 The yard sees what it rented out, not who went away: bandit feedback.
 
 What one would do otherwise.  Order up to S when the stock falls to s, the two tuned on last season;
-plan last season's days with the laws on paper; or plan again every week on the averages so far.
+plan last season's days with the laws on paper; or plan again every week on the averages so far,
+with a memory of some length; or draw one of these planners every week, by what they have earned.
 
 What was learnt.  Rules tuned on last season lose a third when it turns.  UOB-REPS, told nothing,
 recovers each time but takes a thousand weeks for it; who has a model on paper and can forget does
-better, with a lead that shrinks when the opponent chooses.
+better, with a lead that shrinks when the opponent chooses.  How long a memory should be need not
+be known: planners learn from every path, whoever took it, so that drawing among them costs little.
 """
 
 from __future__ import annotations
@@ -35,7 +37,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from shared import Diary, Replanner, Scripted, draw_lines, dress, natural, new_figure, run_script
+from shared import (
+    Diary,
+    Drawn,
+    Replanner,
+    Scripted,
+    draw_lines,
+    dress,
+    natural,
+    new_figure,
+    run_script,
+)
 
 import advmdp as am
 from advmdp.evaluation.comparator import best_fixed_policy
@@ -54,6 +66,10 @@ EARLY, MIDDLE, LATE = np.array(
 WATCHED = 4  # weeks that the competitor looks back
 LAST_SEASON = 50  # weeks of demand that the tuning knows
 STRETCHES = 30  # of the run in the figure
+SHOWN = (
+    *("drawn among the four", "UOB-REPS, baseline", "(s, S) of last season"),
+    *("plan for last season", "plan on all averages", "plan on recent averages"),
+)
 
 
 # ---------------------------------------------------------------------- the model
@@ -140,7 +156,7 @@ def order_up_to(low: int, target: int, layout: am.Layout) -> Table:
 
 
 def managers(weeks: int, seed: int) -> dict[str, Any]:
-    """UOB-REPS with the preset of the package, and what one would do otherwise."""
+    """UOB-REPS with the presets of the package, and what one would do otherwise."""
     paper = yard(*ON_PAPER)
     layout = paper.layout
     rng = np.random.default_rng([seed, weeks])
@@ -152,12 +168,21 @@ def managers(weeks: int, seed: int) -> dict[str, Any]:
         return float(np.add.reduceat(triples, layout.row_start[:-1]) @ usual)
 
     rules = [order_up_to(s, S, layout) for S in range(ROOM + 1) for s in range(S)]
+
+    def planner(memory: float) -> Replanner:
+        return Replanner(paper, usual, memory=memory, every=1)
+
+    baseline = am.PRACTICAL["uob-reps-baseline"]
     return {
         "UOB-REPS": am.UOBREPS(layout, weeks, **am.PRACTICAL["uob-reps"]),
+        "UOB-REPS, baseline": am.UOBREPSBaseline(layout, weeks, **baseline),
         "(s, S) of last season": Scripted(layout, [min(rules, key=loss)]),
         "plan for last season": Scripted(layout, [best_fixed_policy(paper, usual).policy]),
-        "plan on all averages": Replanner(paper, usual, every=1),
-        "plan on recent averages": Replanner(paper, usual, memory=0.98, every=1),
+        "plan on all averages": planner(1.0),
+        "plan on slow averages": planner(0.99),
+        "plan on recent averages": planner(0.98),
+        "plan on quick averages": planner(0.95),
+        "drawn among the four": Drawn([planner(m) for m in (1.0, 0.99, 0.98, 0.95)], seed),
     }
 
 
@@ -201,7 +226,7 @@ def draw(runs: dict[str, Managed], weeks: int, target: Path) -> None:
     stretches = len(runs["UOB-REPS"].earned)
     middle = (np.arange(stretches) + 0.5) * weeks / stretches
     axes.axvspan(weeks / 3, 2 * weeks / 3, color="#f0ece4", linewidth=0, zorder=0)
-    draw_lines(axes, middle, {name: run.earned for name, run in runs.items()})
+    draw_lines(axes, middle, {name: runs[name].earned for name in SHOWN})
     axes.set_xlim(0, weeks)
     dress(axes, "Earned by a yard in a week", "weeks, of all yards together", "EUR per week")
     figure.savefig(target)

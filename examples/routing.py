@@ -21,6 +21,7 @@ What was learnt.  Rivals must be fair.  Against routing tables that are renewed 
 the spread of UOB-REPS looked better; renewed at every packet, as UOB-REPS learns, the shortest path
 on recent averages is better at every speed of the queues: each packet moves it off a link that
 fills.  UOB-REPS beats what does not forget, where queues are quick, and knows no map beforehand.
+Who does not know how long averages should reach back draws among planners, by what they have cost.
 """
 
 from __future__ import annotations
@@ -30,7 +31,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from shared import Diary, Replanner, Scripted, draw_lines, dress, natural, new_figure, run_script
+from shared import (
+    Diary,
+    Drawn,
+    Replanner,
+    Scripted,
+    draw_lines,
+    dress,
+    natural,
+    new_figure,
+    run_script,
+)
 
 import advmdp as am
 from advmdp.evaluation.comparator import best_fixed_policy
@@ -105,11 +116,13 @@ def senders(net: Network, packets: int) -> dict[str, Any]:
     """UOB-REPS with the preset of the package, and what one would use otherwise."""
     paper = net.on_paper, net.empty
     layout = net.truth.layout
+    memories = [Replanner(*paper, memory=m, every=REPLAN) for m in (1.0, 0.99, 0.98, 0.95)]
     return {
         "UOB-REPS": am.UOBREPS(layout, packets, **am.PRACTICAL["uob-reps"]),
         "shortest on paper": Scripted(layout, [best_fixed_policy(*paper).policy]),
         "shortest on all averages": Replanner(*paper, every=REPLAN),
         "shortest on recent averages": Replanner(*paper, memory=0.98, every=REPLAN),
+        "drawn among four memories": Drawn(memories, seed=0),
         "random links": am.Uniform(layout),
     }
 

@@ -1,4 +1,4 @@
-"""What the three scenarios share: a diary of a run, the planner they compare with, the drawing."""
+"""What the scenarios share: a diary of a run, planners that learn from paths, the drawing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import advmdp as am
 from advmdp.evaluation.comparator import best_fixed_policy
 from advmdp.layout import Floats, Table
+from advmdp.learners.mixtures.corral import log_barrier_step
 from advmdp.reports.figures.axis_style import style_axes, thousands
 from advmdp.reports.figures.line_styles import COLOURS, FAINT, INK
 
@@ -131,6 +132,44 @@ class Replanner:
         estimate = moves / np.repeat(totals, self.layout.row_sizes())
         mean = (losses + self._sums) / (1.0 + self._visits)
         self._plan = best_fixed_policy(am.LayeredMDP(self.layout, estimate), mean).policy
+
+
+class Drawn:
+    """Draws one of several planners for every episode; all of them learn from every path.
+
+    The chances are those of follow-the-regularised-leader with a log barrier, on the losses of
+    episodes above or below their recent mean, divided by the chance of who played.  With V the
+    squares of these deviations the rate is sqrt(M ln T / V): in the unit of the losses, and the
+    expected regret to each of the M planners, with what all have learnt, is of order
+    sqrt(M V ln T).  Nothing to choose.
+    """
+
+    FADING = 0.01  # the mean is over about a hundred episodes
+
+    def __init__(self, planners: Sequence[Replanner], seed: int) -> None:
+        self.layout = planners[0].layout
+        self._planners, self._rng = planners, np.random.default_rng(seed)
+        self._even = np.full(len(planners), 1.0 / len(planners))
+        self.chances, self._costs = self._even, np.zeros(len(planners))
+        self._squares, self._mean, self._episodes, self._chosen = 0.0, 0.0, 0, 0
+
+    def policy(self) -> Table:
+        self._chosen = int(self._rng.choice(len(self._planners), p=self.chances))
+        return self._planners[self._chosen].policy()
+
+    def update(self, trajectory: am.Trajectory) -> None:
+        loss = float(np.sum(trajectory.losses))
+        deviation = loss - self._mean if self._episodes else 0.0
+        self._costs[self._chosen] += deviation / self.chances[self._chosen]
+        self._squares += deviation**2
+        self._episodes += 1
+        self._mean += max(1.0 / self._episodes, self.FADING) * (loss - self._mean)
+        if self._squares > 0.0:
+            size = len(self._planners)
+            rate = np.sqrt(size * np.log(self._episodes + 2.0) / self._squares)
+            self.chances = log_barrier_step(self._even, self._costs, np.full(size, rate))
+        for planner in self._planners:
+            planner.update(trajectory)
 
 
 def new_figure(width: float, height: float, title: str, note: str) -> Figure:

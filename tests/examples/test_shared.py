@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,32 @@ def test_the_planner_plans_on_what_it_saw(memory: float, seed: int) -> None:
     plan = best_fixed_policy(estimate, averages).policy
     assert all(np.array_equal(one, own) for one, own in zip(plan, planner.policy(), strict=True))
     assert any(not np.array_equal(one, old) for one, old in zip(plan, before, strict=True))
+
+
+class Always:
+    """One action, and how often it was told of an episode."""
+
+    def __init__(self, layout: am.Layout, action: int) -> None:
+        self.layout, self.told = layout, 0
+        self._table = layout.pairs(np.eye(2)[[action]].ravel())
+
+    def policy(self) -> Any:
+        return self._table
+
+    def update(self, trajectory: am.Trajectory) -> None:
+        self.told += 1
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+def test_the_better_planner_is_drawn_and_all_are_told(unit: float) -> None:
+    """One action costs a tenth less, on days that cost more or less for both: in any unit."""
+    layout = am.Layout((1, 1), 2)
+    planners = [Always(layout, action) for action in (0, 1)]
+    drawn, rng = shared.Drawn(planners, seed=0), np.random.default_rng(1)
+    for _ in range(600):
+        action = int(drawn.policy()[0][0].argmax())
+        loss = unit * (0.3 + 0.1 * action + 0.05 * rng.random())
+        drawn.update(am.Trajectory(states=[0, 0], actions=[action], losses=[loss]))
+    assert drawn.chances[0] > 0.9
+    assert drawn.chances.sum() == pytest.approx(1.0)
+    assert [each.told for each in planners] == [600, 600]
