@@ -19,6 +19,7 @@ from benchmarks import (
     large_worlds,
     leaders,
     learners,
+    loops,
     memory,
     policy_optimisation,
     pooling,
@@ -39,6 +40,7 @@ RESULTS = Path(__file__).parent / "results.json"
 SECTIONS: dict[str, Callable[..., Section]] = {
     "starting": starting.run,
     "episodes": episodes.run,
+    "loops": loops.run,
     "scaling": large_worlds.run_growth,
     "support": large_worlds.run_support,
     "gymnasium": taxi.run,

@@ -19,7 +19,8 @@ from advmdp.argument_checks import flag, function, instance
 from advmdp.display.progress_line import ProgressLine
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.observations import Moment, Observer
-from advmdp.evaluation.run import Recorder, Run, checked_checkpoints, with_current_names
+from advmdp.evaluation.recorder import Recorder, with_current_names
+from advmdp.evaluation.run import Run, checked_checkpoints
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Layout
 from advmdp.learners.base import (

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from advmdp.argument_checks import instance
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import Decomposition
-from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
+from advmdp.evaluation.recorder import Recorder
+from advmdp.evaluation.run import Run, checked_checkpoints
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Floats
 from advmdp.learners.base import Learner, check_range, checked_learner, is_made_for

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from advmdp.archive import read_archive, write_archive
 from advmdp.argument_checks import file_path, function
 from advmdp.errors import InvalidInput
-from advmdp.evaluation.run import Snapshot
+from advmdp.evaluation.recorder import Snapshot
 from advmdp.number_checks import shown
 from advmdp.playing.watch import Keep
 
