@@ -61,7 +61,8 @@ class WalkProgram(OwnProgram):
 
 def asks_for_vectors(learner: Any) -> bool:
     """Whether ``policy_vector`` is the policy: of a built-in learner that nobody has changed."""
-    return getattr(learner.policy, "__func__", None) is CompiledLearner.policy
+    asked = learner.policy
+    return getattr(asked, "__func__", None) is CompiledLearner.policy
 
 
 def lasting_arrays(state: Any) -> Saved:
