@@ -119,6 +119,32 @@ def _absurd(mdp: am.LayeredMDP) -> am.UOBREPS:
     return am.UOBREPS(mdp.layout, 60, eta_scale=3e4, gamma_scale=1e-3, log_scale=0.01)
 
 
+class Indifferent(am.UOBREPS):
+    """A built-in learner that was changed: it learns, and plays something else."""
+
+    def policy(self) -> Table:
+        return [np.full_like(part, 1.0 / ACTIONS) for part in super().policy()]
+
+
+class Handing:
+    """Hands on the methods of another learner."""
+
+    def __init__(self, learner: am.UOBREPS) -> None:
+        self.policy, self.update = learner.policy, learner.update
+
+
+def test_the_policy_that_is_played_is_that_of_the_method() -> None:
+    """The loops ask built-in learners for a vector instead of a table, and nobody else."""
+    mdp, (mean, _) = world()
+    losses = am.losses.Stochastic(mean)
+    learners = [Indifferent(mdp.layout, 40), am.Uniform(mdp.layout)]
+    learners += [Handing(eager(mdp, 40)), eager(mdp, 40)]
+    runs = [am.play(mdp, losses, one, 40, seed=1, compiled=False) for one in learners]
+    for changed, expected in (runs[:2], runs[2:]):
+        assert np.array_equal(changed.realised_loss, expected.realised_loss)
+        assert changed.expected_loss == pytest.approx(expected.expected_loss, abs=1e-9)
+
+
 def test_same_seed_same_run_other_seed_other_run() -> None:
     mdp, (mean, _) = world()
     regrets = [

@@ -6,7 +6,7 @@ the compiled loop come from here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -59,10 +59,13 @@ class WalkProgram(OwnProgram):
     kernel = staticmethod(flatten_walk)
 
 
-def asks_for_vectors(learner: Any) -> bool:
-    """Whether ``policy_vector`` is the policy: of a built-in learner that nobody has changed."""
+def policy_vectors(learner: Any) -> Callable[[], Floats] | None:
+    """``policy()`` without its table, where it is that of a built-in learner; else None."""
     asked = learner.policy
-    return getattr(asked, "__func__", None) is CompiledLearner.policy
+    if getattr(asked, "__func__", None) is not CompiledLearner.policy:
+        return None
+    vectors: Callable[[], Floats] = asked.__self__.policy_vector
+    return vectors
 
 
 def lasting_arrays(state: Any) -> Saved:

@@ -18,7 +18,7 @@ from advmdp.kernels.model.graph import Graph
 from advmdp.kernels.model.losses import LossProgram
 from advmdp.kernels.runtime.targets import machine_code
 from advmdp.learners.base import EstimatesLosses, offers, sees_all_losses, sees_the_sum
-from advmdp.learners.compiled import asks_for_vectors
+from advmdp.learners.compiled import policy_vectors
 from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
 from advmdp.one_thread import one_thread_of
 from advmdp.playing.contexts import enter_context
@@ -116,8 +116,8 @@ def episode_player(
     """
     layout, ledger = recorder.mdp.layout, recorder.ledger
     n_layers, has_all_actions = layout.n_layers, layout.stands_for is None
-    is_flat = asks_for_vectors(learner)
-    policy_of = learner.policy_vector if is_flat else learner.policy
+    vectors = policy_vectors(learner)
+    policy_of, is_flat = vectors or learner.policy, vectors is not None
     estimates = offers(learner, EstimatesLosses)
     sees_all, sees_sum = sees_all_losses(learner), sees_the_sum(learner)
     rows, no_walk = np.zeros(layout.n_rows), np.zeros(n_layers + 1, dtype=np.int64)
