@@ -52,7 +52,7 @@ RATES = (
     Rate(LARGE, BITING, 8_000, 500),
 )
 PROTOCOL = (
-    Rate(SMALL, THEORY, 1_000, 20_000, target=12_000, compiled=False),
+    Rate(SMALL, THEORY, 1_000, 20_000, target=40_000, compiled=False),
     Rate(SMALL, BITING, 20_000, 20_000, compiled=False),
 )
 

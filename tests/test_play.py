@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import advmdp as am
+from advmdp.evaluation import account
 from advmdp.layout import Table
 from tests.reference.brute_force import all_trajectories
+from tests.reference.contract import DENSE, N_EPISODES, losses_of, made
 from tests.reference.linear_programs import best_fixed_policy_loss
 
 SIZES, ACTIONS = (1, 3, 2, 3, 1), 2
@@ -52,6 +58,91 @@ def test_compiled_and_protocol_loop_agree_to_the_last_bit(name: str) -> None:
     assert np.array_equal(fast.decomposition.total(), slow.decomposition.total())
     assert np.array_equal(fast.epoch_starts, slow.epoch_starts)
     assert fast.solver == slow.solver
+
+
+CURVES = ("episodes", "regret", "expected_loss", "realised_loss", "best_loss")
+
+
+@pytest.mark.parametrize("name", ["uob-reps", "uc-o-reps", "ucrl2", "uniform", "exp3-ix"])
+def test_a_checkpoint_at_every_episode_says_what_single_ones_say(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In both loops, in blocks of seven; against the linear programme at some of them."""
+    monkeypatch.setattr(account, "MOST_POINTS", 7)
+    n_episodes, some = N_EPISODES, [1, 6, 7, 8, 21, N_EPISODES]
+    losses = am.losses.Switching([losses_of(DENSE, t) for t in range(2)], period=5)
+
+    def played(points: object, compiled: bool) -> am.Run:
+        learner = made(name, DENSE)
+        return am.play(
+            DENSE, losses, learner, n_episodes, seed=3, checkpoints=points, compiled=compiled
+        )
+
+    few = played(some, compiled=True)
+    for every in (played(range(1, n_episodes + 1), compiled) for compiled in (True, False)):
+        shown = [every.episodes.tolist().index(episode) for episode in some]
+        for one, other in _curves_of(few, every):
+            assert np.array_equal(one, other[shown])
+    tables = [DENSE.layout.flat_pairs(losses_of(DENSE, t // 5 % 2)) for t in range(n_episodes)]
+    for episodes, best in zip(some, few.best_loss, strict=True):
+        total = DENSE.layout.pairs(np.sum(tables[:episodes], axis=0))
+        assert best == pytest.approx(best_fixed_policy_loss(DENSE.transitions, total), abs=1e-9)
+
+
+def _curves_of(one: am.Run, other: am.Run) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """All that two runs of one learner have at their checkpoints, in pairs."""
+    pairs = [(getattr(one, curve), getattr(other, curve)) for curve in CURVES]
+    pairs += [(one.epoch, other.epoch), (one.mean_width, other.mean_width)]
+    if one.decomposition is not None:
+        terms = [field.name for field in dataclasses.fields(one.decomposition)]
+        pairs += [tuple(getattr(r.decomposition, t) for r in (one, other)) for t in terms]
+    return [pair for pair in pairs if pair[0] is not None]
+
+
+def test_a_step_on_the_safe_path_between_two_checkpoints() -> None:
+    """What compiled code left to Python is not noted twice, nor left out."""
+    mdp, tables = world()
+    losses = am.losses.Switching(tables, period=3)
+    runs = [
+        am.play(mdp, losses, _absurd(mdp), 60, seed=1, checkpoints=range(1, 61), compiled=compiled)
+        for compiled in (True, False)
+    ]
+    assert runs[0].solver is not None
+    assert runs[0].solver.safe_paths > 0
+    for one, other in _curves_of(*runs):
+        assert len(one) == 60
+        assert np.array_equal(one, other)
+
+
+def _absurd(mdp: am.LayeredMDP) -> am.UOBREPS:
+    """A learner whose steps the fast path cannot always certify."""
+    return am.UOBREPS(mdp.layout, 60, eta_scale=3e4, gamma_scale=1e-3, log_scale=0.01)
+
+
+class Indifferent(am.UOBREPS):
+    """A built-in learner that was changed: it learns, and plays something else."""
+
+    def policy(self) -> Table:
+        return [np.full_like(part, 1.0 / ACTIONS) for part in super().policy()]
+
+
+class Handing:
+    """Hands on the methods of another learner."""
+
+    def __init__(self, learner: am.UOBREPS) -> None:
+        self.policy, self.update = learner.policy, learner.update
+
+
+def test_the_policy_that_is_played_is_that_of_the_method() -> None:
+    """The loops ask built-in learners for a vector instead of a table, and nobody else."""
+    mdp, (mean, _) = world()
+    losses = am.losses.Stochastic(mean)
+    learners = [Indifferent(mdp.layout, 40), am.Uniform(mdp.layout)]
+    learners += [Handing(eager(mdp, 40)), eager(mdp, 40)]
+    runs = [am.play(mdp, losses, one, 40, seed=1, compiled=False) for one in learners]
+    for changed, expected in (runs[:2], runs[2:]):
+        assert np.array_equal(changed.realised_loss, expected.realised_loss)
+        assert changed.expected_loss == pytest.approx(expected.expected_loss, abs=1e-9)
 
 
 def test_same_seed_same_run_other_seed_other_run() -> None:

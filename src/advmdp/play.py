@@ -21,7 +21,8 @@ from advmdp.checks.range_policy import checked_outside
 from advmdp.display.progress_line import ProgressLine
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.observations import Moment, Observer
-from advmdp.evaluation.run import Recorder, Run, checked_checkpoints, with_current_names
+from advmdp.evaluation.recorder import Recorder, with_current_names
+from advmdp.evaluation.run import Run, checked_checkpoints
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Layout
 from advmdp.learners.adaptive.range_follower import RangeFollower

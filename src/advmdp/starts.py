@@ -14,7 +14,8 @@ from advmdp.checks.arguments import instance
 from advmdp.checks.numbers import shown, whole_array
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import Decomposition
-from advmdp.evaluation.run import Recorder, Run, checked_checkpoints
+from advmdp.evaluation.recorder import Recorder
+from advmdp.evaluation.run import Run, checked_checkpoints
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Floats
 from advmdp.layout.start_view import StartView, start_views

@@ -110,14 +110,14 @@ def test_a_projection_on_the_safe_path_stays_in_its_round(monkeypatch: pytest.Mo
     am.play(DENSE, losses, plain, 40, seed=2)
 
     def pending(graph: Any, world: Any, program: Any, ledger: Any, *rest: Any) -> int:
-        start, _, state, _ = rest
+        _, start, _, state, _ = rest
         episode.fill_losses(program, world.seed0, world.seed1, start, ledger.losses)
         episode.open_episode(graph, world, state.step.measure.policy, start, ledger)
         steps = (ledger.states, ledger.path, ledger.path_losses, ledger.losses)
         episode.begin_update(graph, state, *steps)
         return int(start)
 
-    monkeypatch.setattr(compiled, "play_episodes", pending)
+    monkeypatch.setattr(compiled, "play_slice", pending)
     run = am.play(DENSE, losses, halting, 40, seed=2)
     assert run.solver is not None
     assert run.solver.safe_paths == 40

@@ -73,13 +73,24 @@ BAD: dict[str, tuple[tuple[Any, Any, Any], str]] = {
 }
 
 
+def arrays_of(parts: tuple[Any, Any, Any]) -> am.Trajectory:
+    """As ``play`` makes it: such a trajectory is checked by a kernel, others in Python."""
+    kinds = (np.int64, np.int64, np.float64)
+    return am.Trajectory(*(np.array(*given) for given in zip(parts, kinds, strict=True)))
+
+
+FORMS = {"numbers": lambda parts: am.Trajectory(*parts), "arrays": arrays_of}
+both_forms = pytest.mark.parametrize("form", FORMS)
+
+
+@both_forms
 @pytest.mark.parametrize("name", BAD)
-def test_bad_trajectory_is_refused_without_a_trace(name: str) -> None:
+def test_bad_trajectory_is_refused_without_a_trace(name: str, form: str) -> None:
     episodes = list(random_episodes(2, KERNEL, 12))
     learner, twin = fed(episodes[:6]), fed(episodes[:6])
     parts, place = BAD[name]
     with pytest.raises(am.InvalidInput, match=place) as caught:
-        learner.update(am.Trajectory(*parts))
+        learner.update(FORMS[form](parts))
     assert "\n" not in str(caught.value)
     assert isinstance(caught.value, ValueError)
     assert learner.epoch == twin.epoch
@@ -93,17 +104,19 @@ def test_bad_trajectory_is_refused_without_a_trace(name: str) -> None:
         assert greatest_difference(learner.policy(), twin.policy()) == 0.0
 
 
-def test_the_unaltered_trajectory_is_accepted() -> None:
+@both_forms
+def test_the_unaltered_trajectory_is_accepted(form: str) -> None:
     # Otherwise the cases above could be refused for the wrong reason.
     learner = fed([])
-    learner.update(am.Trajectory(*bad_trajectory()))
+    learner.update(FORMS[form](bad_trajectory()))
     assert learner.epoch == 2
 
 
+@both_forms
 @pytest.mark.parametrize("losses", [(0.0, 0.0, 0.0), (1.0, 1.0, 1.0)])
-def test_the_ends_of_the_loss_range_are_accepted(losses: tuple[float, ...]) -> None:
+def test_the_ends_of_the_loss_range_are_accepted(losses: tuple[float, ...], form: str) -> None:
     learner = fed([])
-    learner.update(am.Trajectory(*bad_trajectory(losses=losses)))
+    learner.update(FORMS[form](bad_trajectory(losses=losses)))
     assert learner.epoch == 2
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 import advmdp as am
+from advmdp.steps import workspace
 from tests.reference.conic import project_conic, project_conic_l1
 from tests.reference.instances import (
     Instance,
@@ -42,6 +43,23 @@ def test_box_against_the_exact_oracle(case: Instance) -> None:
     result = am.project(case.weights, am.BoxSet(layout_of(case), lower, upper))
     expected = project_reduced(case.weights, lower, upper)
     assert greatest_difference(result.occupancy, expected) <= 1e-9
+
+
+def test_factors_and_conjugate_gradients_agree_on_a_deep_declared_layout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mdp = am.families.grid(4, 4, horizon=10)
+    assert workspace.is_wide(mdp.layout) is None
+    assert workspace.is_wide(am.Layout(mdp.layout.layer_sizes, 5)) is True  # of no declared support
+    found = []
+    for deep in (workspace.DEEP, 0):
+        monkeypatch.setattr(workspace, "DEEP", deep)
+        learner = am.UOBREPS(mdp.layout, 40, eta_scale=2.0, log_scale=0.002)
+        losses = am.losses.Stochastic(np.random.default_rng(0).random(mdp.layout.n_rows))
+        run = am.play(mdp, losses, learner, 40, seed=1, checkpoints=[40])
+        assert (run.solver.products > 0) == (deep == 0)
+        found.append(learner.occupancy())
+    assert greatest_difference(*found) <= 1e-8
 
 
 @given(case=instances(widest=3, longest=3))

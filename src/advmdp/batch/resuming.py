@@ -19,7 +19,7 @@ from advmdp.batch.columns import Block, Bytes
 from advmdp.batch.runs import BatchRun
 from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
-from advmdp.evaluation.run import improper_part_of_ledger
+from advmdp.evaluation.recorder import improper_part_of_ledger
 from advmdp.kernels.accounting.evaluation_point import EPOCH
 from advmdp.learners.base import Resumable, offers
 from advmdp.learners.tuning import refuse_too_many_episodes

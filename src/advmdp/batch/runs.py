@@ -10,7 +10,7 @@ import numpy as np
 
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import new_ledger
-from advmdp.kernels.accounting.episode import play_episodes
+from advmdp.kernels.accounting.episode import play_slice
 from advmdp.kernels.accounting.ledger import Ledger, World
 from advmdp.kernels.model.graph import Graph
 from advmdp.kernels.model.losses import LossProgram
@@ -53,7 +53,7 @@ def checked_batch(batch: Sequence[BatchRun], n_episodes: int) -> list[BatchRun]:
     layout, kind = runs[0].mdp.layout, type(runs[0].learner).__name__
     for i, run in enumerate(runs):
         learner: Any = run.learner
-        if not plays_compiled(learner) or learner.compiled_loop().kernel is not play_episodes:
+        if not plays_compiled(learner) or learner.compiled_loop().kernel is not play_slice:
             raise InvalidInput(
                 f"batch: run {i} has a learner without a compiled loop ({type(learner).__name__}); "
                 "play it with advmdp.play"

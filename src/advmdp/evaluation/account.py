@@ -19,7 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.evaluation.comparator import Comparator, best_fixed_policy
+from advmdp.kernels.accounting.evaluation_point import (
+    BEST,
+    N_FIGURES,
+    NEVER,
+    SUMS,
+    Points,
+    note_account,
+)
 from advmdp.kernels.accounting.ledger import (
     ESTIMATED,
     EXPECTED,
@@ -30,9 +37,13 @@ from advmdp.kernels.accounting.ledger import (
     WORST_RESIDUAL,
     Ledger,
 )
+from advmdp.kernels.runtime.targets import machine_code
 from advmdp.kernels.steps.interface import EVALUATIONS, ITERATIONS, PRODUCTS, SAFE
-from advmdp.layout import Floats
+from advmdp.layout import Floats, Layout
 from advmdp.world.mdp import LayeredMDP
+
+MOST_POINTS, MOST_PRODUCTS = 1024, 2**16
+"""How much is noted before it is taken out: points, and points times pairs."""
 
 
 @dataclass(frozen=True)
@@ -95,18 +106,57 @@ def new_ledger(mdp: LayeredMDP) -> Ledger:
     )
 
 
-def evaluate_now(mdp: LayeredMDP, ledger: Ledger) -> tuple[EvaluationPoint, Comparator]:
-    """The account now, against the best fixed policy of the losses so far."""
-    best = best_fixed_policy(mdp, ledger.total)
-    sums = ledger.sums
-    best_estimated = float(
-        np.sum(best.occupancy * ledger.estimated)
-    )  # not by BLAS, whose threads split sums
-    error, bias1, reg, bias2 = (float(term) for term in four_terms(sums, best.loss, best_estimated))
-    point = EvaluationPoint(
-        float(sums[EXPECTED]), float(sums[REALISED]), best.loss, (error, bias1, reg, bias2)
+class Evaluator:
+    """Compares a ledger with the best fixed policy of the losses so far.
+
+    Evaluation points are noted one after the other, here or in the compiled loop, and taken out
+    together: a run that is looked at after every episode is hardly slower.
+    """
+
+    def __init__(self, mdp: LayeredMDP, ledger: Ledger) -> None:
+        layout = mdp.layout
+        self._world = (layout.graph(), np.array(mdp.flat), ledger)
+        self.room = max(1, min(MOST_POINTS, MOST_PRODUCTS // layout.n_rows))
+        """For so many points."""
+        self.points, self._single = (new_points(layout, room) for room in (self.room, 1))
+        self._note = machine_code(note_account, *self._world, self.points)
+
+    def note(self) -> None:
+        """The account now is that of the next point, for which there must be room."""
+        self._note(*self._world, self.points)
+
+    def now(self) -> EvaluationPoint:
+        """The account now; nothing is noted."""
+        self._note(*self._world, self._single)
+        return point_of(*figures_of(self._single)[0].tolist())
+
+
+def new_points(layout: Layout, room: int) -> Points:
+    """Room for evaluation points, none of which is expected or noted."""
+    return Points(
+        at=np.full(room, NEVER),
+        found=np.zeros(1, dtype=np.int64),
+        figures=np.zeros((room, N_FIGURES)),
+        products=np.zeros((room, layout.n_rows)),
+        policy=np.zeros(layout.n_rows),
+        mass=np.zeros(layout.n_states),
     )
-    return point, best
+
+
+def figures_of(points: Points) -> Floats:
+    """Expected, realised and best loss and the four terms of all points noted; none is left."""
+    n_points, points.found[0] = int(points.found[0]), 0
+    figures = points.figures[:n_points].T
+    best_estimated = np.sum(points.products[:n_points], axis=1)  # not by BLAS: threads split sums
+    sums, best = figures[SUMS : SUMS + 4], figures[BEST]
+    terms = four_terms(sums, best, best_estimated)
+    return np.stack([sums[EXPECTED], sums[REALISED], best, *terms], axis=1)
+
+
+def point_of(expected: float, realised: float, best: float, *terms: float) -> EvaluationPoint:
+    """An evaluation point from its seven figures."""
+    error, bias1, reg, bias2 = terms
+    return EvaluationPoint(expected, realised, best, (error, bias1, reg, bias2))
 
 
 def four_terms(sums: Any, best_loss: Any, best_estimated: Any) -> tuple[Any, Any, Any, Any]:

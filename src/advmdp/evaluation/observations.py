@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from advmdp.checks.arguments import function
 from advmdp.checks.numbers import shown, whole_number
 from advmdp.errors import InvalidInput
-from advmdp.evaluation.run import Recorder
+from advmdp.evaluation.recorder import Recorder
 from advmdp.kernels.steps.interface import GAP, RESIDUAL, certificate_of
 from advmdp.learners.base import (
     Auditable,
@@ -132,6 +132,11 @@ class Observer:
             raise InvalidInput("has no effect alone; give record=[...] or callback", field="every")
         self._episodes: list[int] = []
         self._rows: dict[str, list[Any]] = {name: [] for name in self._names}
+
+    @property
+    def looks_at_checkpoints(self) -> bool:
+        """Whether it looks at the checkpoints themselves, so that each must be stopped at."""
+        return self._active and self._every is None
 
     def limit(self, done: int, stop: int) -> int:
         """How far a slice may go before the observer looks, at most to ``stop``."""

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
+from advmdp.evaluation.recorder import Snapshot
 from advmdp.evaluation.reward_run import Earned, EnvironmentRun, earned
-from advmdp.evaluation.run import Snapshot, log_spaced
+from advmdp.evaluation.run import log_spaced
 from advmdp.gym.episode import Episode
 from advmdp.gym.snapshots import random_of, set_words, words_of
 from advmdp.gym.unrolled import Unrolled

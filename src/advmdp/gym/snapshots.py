@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from advmdp.checks.arguments import file_path, function
 from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
-from advmdp.evaluation.run import Snapshot
+from advmdp.evaluation.recorder import Snapshot
 from advmdp.files.archive import read_archive, write_archive
 from advmdp.playing.watch import Keep
 

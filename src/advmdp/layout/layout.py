@@ -42,6 +42,7 @@ from advmdp.layout.names import checked_names
 
 Floats = NDArray[np.float64]
 Table = list[Floats]
+REAL = np.dtype(np.float64)
 
 
 class Layout(Shown):
@@ -320,8 +321,10 @@ class Layout(Shown):
         return flat
 
     def _gather(self, table: Any, name: str, *, pairs: bool, fill: bool) -> Floats:
-        if pairs and not fill and self._is_pair_table(table):
-            return np.concatenate(table, axis=None)
+        if pairs and not fill:
+            whole = self.whole_pairs(table)
+            if whole is not None:
+                return whole
         size = self.n_rows if pairs else self.n_entries
         if isinstance(table, np.ndarray) and table.ndim == 1 and table.dtype != object:
             if table.shape != (size,):
@@ -335,16 +338,14 @@ class Layout(Shown):
         parts = [self._layer_part(table[k], k, name, pairs, fill) for k in range(self.n_layers)]
         return np.concatenate(parts, axis=None)
 
-    def _is_pair_table(self, table: Any) -> bool:
-        """Whether nothing is left to convert, as in what ``pairs`` returns."""
-        return (
-            type(table) is list
-            and len(table) == self.n_layers
-            and all(
-                type(part) is np.ndarray and part.dtype == np.float64 and part.shape == shape
-                for part, shape in zip(table, self._pair_shapes, strict=True)
-            )
-        )
+    def whole_pairs(self, table: Any) -> Floats | None:
+        """``gather_pairs`` where nothing is left to convert, as in what ``pairs`` returns."""
+        if type(table) is not list or len(table) != self.n_layers:
+            return None
+        for part, shape in zip(table, self._pair_shapes, strict=True):
+            if type(part) is not np.ndarray or part.dtype is not REAL or part.shape != shape:
+                return None
+        return np.concatenate(table).reshape(-1)
 
     def _counts_of(self, k: int) -> list[NDArray[np.int64]]:
         """The numbers of actions of the declared states of a layer, and of those that are kept."""

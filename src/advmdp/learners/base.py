@@ -23,9 +23,10 @@ from advmdp.layout import Floats, Layout, Table
 class CompiledLoop(NamedTuple):
     """How ``play`` runs a built-in learner without leaving compiled code.
 
-    ``kernel(graph, world, program, ledger, start, stop, *state)`` returns the first episode that is
-    not finished; ``finish(states, path)`` completes it on the safe path, or raises with the
-    learner as it was.
+    ``kernel(graph, world, program, ledger, points, start, stop, *state)`` returns the first
+    episode that is not finished; ``finish(states, path)`` completes it on the safe path, or raises
+    with the learner as it was.  ``points`` are evaluation points (``kernels/accounting``), which
+    ``late_loop`` does without.
     """
 
     kernel: Callable[..., int]

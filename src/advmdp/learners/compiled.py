@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput, UncertifiedStep
-from advmdp.kernels.accounting.episode import play_episodes
+from advmdp.kernels.accounting.episode import play_slice
 from advmdp.kernels.learners import interface
+from advmdp.kernels.model.trajectory import flatten_walk
 from advmdp.kernels.runtime.random_numbers import LEARNER, uniform_pair
 from advmdp.kernels.runtime.storage import Storage, leaves
-from advmdp.kernels.runtime.targets import machine_code
 from advmdp.layout import Floats, Layout, Table
 from advmdp.layout.actions import merge_rows, spread_path
 from advmdp.learners.base import (
@@ -31,38 +31,41 @@ from advmdp.learners.base import (
 )
 from advmdp.learners.feedback import (
     FlatEpisode,
+    arrays_of_walk,
     check_aggregate,
     check_full_information,
     check_trajectory,
 )
+from advmdp.learners.own_program import OwnProgram
 from advmdp.learners.saving.first_version import is_first_version, renamed
 from advmdp.learners.saving.saveable import Saveable, Saved
 from advmdp.learners.saving.state_invariants import check_state
 from advmdp.one_thread import OneThread
 
 NO_LOSSES = np.zeros(0)
+ZERO = np.zeros(())  # an array already: a number takes NumPy as long as the maxima themselves
 IN_PLACE = (0x696E, 0x706C616365)  # the key of draws among rows that stand for one action
 
 
-class UpdateProgram:
-    """``interface.update`` for one learner, whose arguments always have the same types.
+class UpdateProgram(OwnProgram):
+    """One whole update."""
 
-    Looking up the types of a state's hundred arrays takes longer than the update.  A copy of the
-    learner looks them up again: its state may be another one.
-    """
+    kernel = staticmethod(interface.update)
 
-    __slots__ = ("_code",)
 
-    def __init__(self) -> None:
-        self._code: Callable[..., bool] | None = None
+class WalkProgram(OwnProgram):
+    """The check of a trajectory."""
 
-    def __call__(self, *arguments: Any) -> bool:
-        if self._code is None:
-            self._code = machine_code(interface.update, *arguments)
-        return self._code(*arguments)
+    kernel = staticmethod(flatten_walk)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ()
+
+def policy_vectors(learner: Any) -> Callable[[], Floats] | None:
+    """``policy()`` without its table, where it is that of a built-in learner; else None."""
+    asked = learner.policy
+    if getattr(asked, "__func__", None) is not CompiledLearner.policy:
+        return None
+    vectors: Callable[[], Floats] = asked.__self__.policy_vector
+    return vectors
 
 
 def lasting_arrays(state: Any) -> Saved:
@@ -88,15 +91,19 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
         self._graph = layout.graph()
         self._state = state
         self._one_thread = OneThread("learner")
-        self._update_program = UpdateProgram()
+        self._update_program, self._walk_program = UpdateProgram(), WalkProgram()
 
     # ------------------------------------------------------------------ the contract
 
     def policy(self) -> Table:
         """The policy of the coming episode, a pair table."""
+        return self.layout.pairs(self.policy_vector())
+
+    def policy_vector(self) -> Floats:
+        """The same as a vector over rows: what the loops of the package ask for."""
         with self._one_thread:
-            flat = np.maximum(interface.current_policy(self._state).array, 0.0)
-        return self.layout.pairs(merge_rows(self.layout, flat))
+            flat: Floats = np.maximum(interface.current_policy(self._state).array, ZERO)
+        return merge_rows(self.layout, flat)
 
     def update(self, feedback: Any) -> None:
         """Learn from one episode played with ``policy()``."""
@@ -109,8 +116,14 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
             any_losses = takes_any_losses(self)
             episode = check_full_information(self.layout, feedback, any_losses=any_losses)
             return episode, (episode.losses[episode.path], episode.losses)
-        check = check_aggregate if self.feedback == "aggregate" else check_trajectory
-        episode = check(self.layout, feedback)
+        if self.feedback == "aggregate":
+            episode = check_aggregate(self.layout, feedback)
+        else:
+            walk = arrays_of_walk(self.layout, feedback)
+            if walk is None or not self._walk_program(self._graph, *walk):
+                episode = check_trajectory(self.layout, feedback)  # which says what is wrong
+            else:
+                episode = FlatEpisode(walk.flat_states, walk.path, walk.losses)
         return episode, (episode.losses, NO_LOSSES)
 
     def _spread(self, episode: FlatEpisode, policy: Floats | None = None) -> FlatEpisode:
@@ -188,7 +201,7 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
 
     def compiled_loop(self) -> CompiledLoop:
         """For ``play``: whole episodes without leaving compiled code."""
-        return CompiledLoop(play_episodes, (self._state, None), self._finish)
+        return CompiledLoop(play_slice, (self._state, None), self._finish)
 
     def _finish(self, states: NDArray[np.int64], path: NDArray[np.int64]) -> None:
         """Complete a pending step on the safe path, or take the episode back."""

@@ -14,6 +14,7 @@ from advmdp.checks.numbers import float_array, real_number, shown, whole_array
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
 
+WHOLE, REAL = np.dtype(np.int64), np.dtype(np.float64)
 LARGEST_LOSS = 1e100
 """Of learners that take losses in any unit: sums of many such losses stay finite."""
 
@@ -58,6 +59,44 @@ class FlatEpisode(NamedTuple):
     states: NDArray[np.int64]
     path: NDArray[np.int64]
     losses: Floats
+
+
+class Walk(NamedTuple):
+    """A trajectory in arrays as the kernels take them, and room for its flat numbers."""
+
+    states: NDArray[np.int64]
+    actions: NDArray[np.int64]
+    losses: Floats
+    flat_states: NDArray[np.int64]
+    path: NDArray[np.int64]
+
+
+def arrays_of_walk(layout: Layout, given: Any) -> Walk | None:
+    """The arrays of a trajectory that needs no conversion, as ``play`` makes them; else None."""
+    if type(given) is not Trajectory or layout.stands_for is not None:
+        return None
+    n_layers = layout.n_layers
+    states: Any = given.states
+    actions: Any = given.actions
+    losses: Any = given.losses
+    if not (
+        _is_vector(states, WHOLE, n_layers + 1)
+        and _is_vector(actions, WHOLE, n_layers)
+        and _is_vector(losses, REAL, n_layers)
+    ):
+        return None
+    flat = np.empty(2 * n_layers + 1, dtype=np.int64)
+    return Walk(states, actions, losses, flat[: n_layers + 1], flat[n_layers + 1 :])
+
+
+def _is_vector(value: Any, kind: np.dtype[Any], size: int) -> bool:
+    """Whether a kernel can read it: no other type, no other length, no gaps."""
+    return (
+        type(value) is np.ndarray
+        and value.dtype is kind
+        and value.shape == (size,)
+        and value.strides == (8,)
+    )
 
 
 def check_trajectory(layout: Layout, trajectory: Trajectory) -> FlatEpisode:

@@ -7,18 +7,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.kernels.accounting.protocol import width_of
 from advmdp.kernels.model.visits import EPISODES, EPOCH
-from advmdp.kernels.sets.interface import learns_from_counts, mean_width
-from advmdp.layout import Table
+from advmdp.kernels.sets.interface import learns_from_counts
+from advmdp.layout import Layout, Table
 from advmdp.learners.base import HasEpochs, HasEpochStarts, HasWidth
 from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.own_program import OwnProgram
 from advmdp.learners.pair_knowledge import PairKnowledge, empirical_chance
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.occupancy import joined, transition_of
 
 
+class WidthProgram(OwnProgram):
+    """How much a set leaves open."""
+
+    kernel = staticmethod(width_of)
+
+
 class OccupancyLearner(CompiledLearner, HasEpochs, HasEpochStarts, HasWidth):
     """A learner whose state has fields ``step``, ``rows`` and ``visits``."""
+
+    def __init__(self, layout: Layout, state: Any) -> None:
+        super().__init__(layout, state)
+        self._width_program = WidthProgram()
 
     @property
     def epoch(self) -> int:
@@ -56,7 +68,7 @@ class OccupancyLearner(CompiledLearner, HasEpochs, HasEpochStarts, HasWidth):
 
         Boxes: the mean over triples of upper - lower.  Balls: the mean radius, as a share of 2.
         """
-        return float(mean_width(self._state.rows))
+        return float(self._width_program(self._state.rows))
 
     def occupancy(self) -> Table:
         """q_t of the coming episode, a triple table."""

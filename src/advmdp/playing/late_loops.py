@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.evaluation.run import Recorder
+from advmdp.evaluation.recorder import Recorder
 from advmdp.kernels.accounting.episode import note_certificate, open_episode
 from advmdp.kernels.accounting.late_episodes import ARRIVED
 from advmdp.kernels.accounting.ledger import ITERATE, World

@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.evaluation.invariants import InvariantChecker, auditable
-from advmdp.evaluation.run import Recorder
-from advmdp.kernels.accounting.episode import note_certificate, open_episode
+from advmdp.evaluation.recorder import Recorder
+from advmdp.kernels.accounting.episode import note_certificate, play_slice
 from advmdp.kernels.accounting.ledger import ITERATE, World
+from advmdp.kernels.accounting.protocol import move_of_world
 from advmdp.kernels.model.graph import Graph
+from advmdp.kernels.model.losses import LossProgram
 from advmdp.kernels.runtime.targets import machine_code
 from advmdp.learners.base import EstimatesLosses, offers, sees_all_losses, sees_the_sum
+from advmdp.learners.compiled import policy_vectors
 from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
 from advmdp.one_thread import one_thread_of
 from advmdp.playing.contexts import enter_context
@@ -38,25 +41,31 @@ def play_compiled(
     graph = recorder.mdp.layout.graph()
     ledger = recorder.ledger
     loop, one_thread = learner.compiled_loop(), one_thread_of(learner)
+    notes_points = loop.kernel is play_slice and not watch.observer.looks_at_checkpoints
+    room = recorder.room if notes_points else 0
     done, size = recorder.episodes, 16
-    for point in points[recorder.n_points :]:
-        while done < point:
-            stop = watch.observer.limit(done, min(int(point), done + size))
-            stop = enter_context(learner, schedule, done, stop)
-            begin = time.perf_counter()
-            with one_thread:
-                reached = loop.kernel(graph, world, stream.program, ledger, done, stop, *loop.state)
-                if reached < stop:  # the fast path could not certify this episode's projection
-                    loop.finish(ledger.states, ledger.path)
-            if reached < stop:
-                note_certificate(learner.kernel_state, ledger)
-                reached += 1
-            elif time.perf_counter() - begin < SLICE_SECONDS / 2:
-                size *= 2
-            done = reached
-            if done == point:
-                recorder.record(done)
-            watch(done, last=done == points[-1])
+    while recorder.n_points < len(points):
+        coming = points[recorder.n_points :]
+        stop = min(int(coming[: max(room, 1)][-1]), done + size)
+        stop = enter_context(learner, schedule, done, watch.observer.limit(done, stop))
+        noted = recorder.expect(coming[:room])
+        begin = time.perf_counter()
+        with one_thread:
+            reached = loop.kernel(
+                graph, world, stream.program, ledger, noted, done, stop, *loop.state
+            )
+            if reached < stop:  # the fast path could not certify this episode's projection
+                loop.finish(ledger.states, ledger.path)
+        recorder.add_noted()
+        if reached < stop:
+            note_certificate(learner.kernel_state, ledger)
+            reached += 1
+        elif time.perf_counter() - begin < SLICE_SECONDS / 2:
+            size *= 2
+        done = reached
+        if recorder.n_points < len(points) and done == points[recorder.n_points]:
+            recorder.record(done)
+        watch(done, last=done == points[-1])
 
 
 def play_protocol(
@@ -73,18 +82,20 @@ def play_protocol(
     graph = recorder.mdp.layout.graph()
     ledger = recorder.ledger
     checker = InvariantChecker(auditable(learner)) if check else None
-    play_episode = episode_player(world, graph, learner, recorder)
+    play_episode = episode_player(world, graph, learner, recorder, stream.program)
     done = recorder.episodes
     for point in points[recorder.n_points :]:
         while done < point:
             enter_context(learner, schedule, done, done + 1)
             if checker:
                 checker.before()
-            ledger.losses[:] = stream.table(done)
+            if stream.program is None:
+                ledger.losses[:] = stream.table(done)
             play_episode(done)
             if checker:
                 checker.after(ledger.path, ledger.path_losses)
-            stream.observe(ledger.path, ledger.path_losses)
+            if stream.program is None:
+                stream.observe(ledger.path, ledger.path_losses)
             done += 1
             if done == point:
                 recorder.record(done)
@@ -92,22 +103,41 @@ def play_protocol(
 
 
 def episode_player(
-    world: World, graph: Graph, learner: Any, recorder: Recorder
+    world: World,
+    graph: Graph,
+    learner: Any,
+    recorder: Recorder,
+    program: LossProgram | None = None,
 ) -> Callable[[int], None]:
-    """Plays an episode through ``policy()`` and ``update()``; the ledger holds its losses.
+    """Plays an episode through ``policy()`` and ``update()``.
 
-    What the learner offers is asked once: the answers take longer than an update.
+    Without a program of losses the ledger must hold them.  What the learner offers is asked once:
+    the answers take longer than an update.
     """
     layout, ledger = recorder.mdp.layout, recorder.ledger
-    estimates, begin = offers(learner, EstimatesLosses), layout.layer_start[:-1]
+    n_layers, has_all_actions = layout.n_layers, layout.stands_for is None
+    vectors = policy_vectors(learner)
+    policy_of, is_flat = vectors or learner.policy, vectors is not None
+    estimates = offers(learner, EstimatesLosses)
     sees_all, sees_sum = sees_all_losses(learner), sees_the_sum(learner)
-    opened = machine_code(open_episode, graph, world, np.zeros(layout.n_rows), 0, ledger)
+    rows, no_walk = np.zeros(layout.n_rows), np.zeros(n_layers + 1, dtype=np.int64)
+    moved = machine_code(
+        move_of_world, graph, world, program, rows, 0, ledger, no_walk, no_walk[:-1]
+    )
 
     def play_episode(episode: int) -> None:
-        opened(graph, world, checked_policy(layout, learner.policy()), episode, ledger)
+        policy = policy_of()
+        flat = policy if is_flat else layout.whole_pairs(policy)
+        states, actions = np.empty(n_layers + 1, np.int64), np.empty(n_layers, np.int64)
+        if (
+            not has_all_actions
+            or flat is None
+            or not moved(graph, world, program, flat, episode, ledger, states, actions)
+        ):
+            flat = checked_policy(layout, policy)  # says what is wrong, or converts
+            moved(graph, world, program, flat, episode, ledger, states, actions)
         iterate = learner.iterate_loss(ledger.losses) if estimates else 0.0
         ledger.sums[ITERATE] += iterate
-        states, actions = ledger.states - begin, ledger.path % layout.n_actions
         if sees_all:
             learner.update(FullInformation(states, actions, ledger.losses.copy()))
         elif sees_sum:

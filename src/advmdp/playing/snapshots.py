@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
-from advmdp.evaluation.run import Snapshot
+from advmdp.evaluation.recorder import Snapshot
 from advmdp.learners.base import Resumable, offers
 from advmdp.learners.tuning import refuse_too_many_episodes
 

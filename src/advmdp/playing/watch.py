@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from advmdp.evaluation.account import EvaluationPoint
 from advmdp.evaluation.observations import Observer
-from advmdp.evaluation.run import Recorder, Snapshot
+from advmdp.evaluation.recorder import Recorder, Snapshot
 from advmdp.learners.base import HasEpochs, offers
 from advmdp.playing.late_queue import LateQueue
 from advmdp.playing.snapshots import stateful

@@ -8,6 +8,7 @@ import numpy as np
 
 from advmdp.checks.arguments import instance
 from advmdp.errors import InvalidInput
+from advmdp.kernels.model.trajectory import ROUNDING, is_policy
 from advmdp.kernels.planning.upper_occupancy import upper_occupancies
 from advmdp.layout import Floats, Layout, Table
 from advmdp.steps.confidence import ConfidenceSet
@@ -17,12 +18,10 @@ from advmdp.steps.workspace import new_reach
 def checked_policy(layout: Layout, policy: Any) -> Floats:
     """A pair table of action probabilities as a flat vector."""
     flat = layout.gather_pairs(policy, "policy")
-    shares = flat.reshape(-1, layout.n_actions)
-    total = np.add.reduce(shares, axis=1)
-    low, high = np.minimum.reduce(total), np.maximum.reduce(total)
-    if not (np.minimum.reduce(flat) >= 0.0 and low >= 1.0 - 1e-9 and high <= 1.0 + 1e-9):
+    if not is_policy(flat, layout.n_actions):
         layout.flat_pairs(flat, "policy")  # says where a value is not finite
-        wrong = (abs(total - 1.0) > 1e-9) | (shares.min(axis=1) < 0.0)
+        shares = flat.reshape(-1, layout.n_actions)
+        wrong = (abs(shares.sum(axis=1) - 1.0) > ROUNDING) | (shares.min(axis=1) < 0.0)
         row = int(np.argmax(wrong)) * layout.n_actions
         place = layout.name_of_row(row).rsplit(",", 1)[0]
         raise InvalidInput(f"policy: {place} is not a distribution over actions; normalise it")

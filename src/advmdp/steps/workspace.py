@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.kernels.kl.dual import Dual, Flows, MergedRows
@@ -29,13 +29,23 @@ from advmdp.layout import Layout
 # Layers up to this width form and factor their Hessian blocks; wider ones use conjugate gradients.
 # (At width 10 the two are level, at 30 conjugate gradients are twice as fast.)
 NARROW = 12
+# Conjugate gradients need more products the more layers there are, and a product over scattered
+# successors takes longer for each of them.  In a grid that is unrolled over many steps, factoring
+# n^3 numbers for a layer of n states is then cheaper (FrozenLake 8x8 over 60 steps: three times).
+DEEP = 5
+
+States = NDArray[np.uint32]
 
 MOST_VISITS = 2**31  # successors are counted in 32 bits
 
 
 def is_wide(layout: Layout) -> bool | None:
     """True for conjugate gradients, None for blocks: ``Solver.wide``."""
-    return True if max(layout.layer_sizes) > NARROW else None
+    if max(layout.layer_sizes) <= NARROW:
+        return None
+    factoring = sum(n**3 for n in layout.layer_sizes)
+    is_deep = not layout.is_dense and factoring <= DEEP * layout.n_layers * layout.n_entries
+    return None if is_deep else True
 
 
 def new_solver(layout: Layout) -> Solver:
@@ -109,18 +119,24 @@ def new_certificate() -> Certificate:
 
 def _new_blocks(layout: Layout) -> Blocks:
     """D[1], C[1], D[2], ...: all pairs of states of a layer, then those with the next layer."""
-    firsts, last = layout.layer_start.tolist(), layout.n_layers - 1
+    firsts = layout.layer_start.astype(np.uint32)
     diagonal_at, coupling_at = np.zeros((2, layout.n_layers), dtype=np.uint32)
-    pairs: list[tuple[int, int]] = []
+    pairs, size = [np.zeros((2, 0), dtype=np.uint32)], 0
     for k in range(1, layout.n_layers) if not is_wide(layout) else ():
-        here, there = range(firsts[k], firsts[k + 1]), range(firsts[k + 1], firsts[k + 2])
-        diagonal_at[k] = len(pairs)
-        pairs += product(here, here)
-        coupling_at[k] = len(pairs)
-        pairs += product(here, there if k < last else ())
-    slots = np.array(pairs, dtype=np.uint32).reshape(-1, 2).T.copy()
+        here, there = (np.arange(firsts[i], firsts[i + 1], dtype=np.uint32) for i in (k, k + 1))
+        diagonal_at[k], coupling_at[k] = size, size + len(here) ** 2
+        size += len(here) * (len(here) + len(there))
+        pairs.append(_all_pairs(here, here))
+        if k < layout.n_layers - 1:
+            pairs.append(_all_pairs(here, there))
+    slots = np.concatenate(pairs, axis=1)
     scratch = np.zeros((2, layout.n_states))
-    return Blocks(np.zeros(len(pairs)), diagonal_at, coupling_at, *slots, *scratch)
+    return Blocks(np.zeros(slots.shape[1]), diagonal_at, coupling_at, *slots, *scratch)
+
+
+def _all_pairs(here: States, there: States) -> States:
+    """Two lines: the first and the second states of all pairs, in the order of the blocks."""
+    return np.stack([np.repeat(here, len(there)), np.tile(there, len(here))])
 
 
 def new_measure(layout: Layout) -> Measure:

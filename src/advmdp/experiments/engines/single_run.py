@@ -12,7 +12,7 @@ from collections.abc import Callable
 from advmdp.errors import InvalidInput
 from advmdp.evaluation.account import EvaluationPoint
 from advmdp.evaluation.observations import Moment
-from advmdp.evaluation.run import Snapshot
+from advmdp.evaluation.recorder import Snapshot
 from advmdp.experiments.build import build, contexts_of
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, CheckpointSchedule
 from advmdp.experiments.engines.results import CompletedRun, RunProgress, RunStopped

@@ -1,7 +1,7 @@
 """Whole episodes: the world's move, the exact accounting, the learner's update.
 
-The protocol loop in ``advmdp.play`` calls ``open_episode`` and the learner's own methods; the
-compiled loop below calls the same kernels, so both give the same numbers.
+The protocol loop in ``advmdp.play`` calls ``open_episode`` (``protocol``) and the learner's own
+methods; the compiled loop below calls the same kernels, so both give the same numbers.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ..model.losses import LossProgram, fill_losses, observe_path
 from ..model.trajectory import draw_trajectory
 from ..runtime.targets import kernel
 from ..runtime.threads import align_at_episode, align_at_step, barrier, shared
+from .evaluation_point import NEVER, Points, note_point
 from .ledger import ESTIMATED, EXPECTED, ITERATE, REALISED, Ledger, World
 from .observers import observe_after, observe_before, observe_end
 
@@ -107,4 +108,33 @@ def play_episodes(
             note_certificate(state, ledger)
         settle_update(graph, state)
     observe_end(graph, world, state, ledger, observer)
+    return stop
+
+
+@kernel
+def play_slice(
+    graph: Graph,
+    world: World,
+    program: LossProgram,
+    ledger: Ledger,
+    points: Points,
+    start: int,
+    stop: int,
+    state: Any,
+    observer: Any,
+) -> int:
+    """``play_episodes`` with the evaluation points that lie among them: they cost no way back.
+
+    ``points`` has room for all of them.  An episode that is left to ``finish_safely`` is at no
+    point yet.
+    """
+    done = start
+    while done < stop:
+        at = points.at[points.found[0]] if points.found[0] < points.at.shape[0] else NEVER
+        pause = min(stop, at)
+        done = play_episodes(graph, world, program, ledger, done, pause, state, observer)
+        if done < pause:
+            return done
+        if done == at:
+            note_point(graph, world, ledger, points, state)
     return stop

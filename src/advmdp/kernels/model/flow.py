@@ -32,7 +32,9 @@ def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
     for k in range(n_layers(graph)):
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                row_add(graph, r, chance, mass[x] * linear(policy[r]), mass)
+                flow = mass[x] * linear(policy[r])
+                if flow > 0.0:  # of a deterministic policy most rows carry none
+                    row_add(graph, r, chance, flow, mass)
 
 
 @kernel

@@ -13,10 +13,37 @@ from numpy.typing import NDArray
 from ..runtime.random_numbers import TRAJECTORY, uniform_pair
 from ..runtime.targets import kernel
 from ..runtime.threads import broadcast, n_threads, thread
-from .graph import Graph, n_layers, row_begin, row_size, successor_of
+from .graph import (
+    Graph,
+    layer_begin,
+    layer_end,
+    n_layers,
+    position_of,
+    row_begin,
+    row_size,
+    successor_of,
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+ROUNDING = 1e-9
+"""By how much the probabilities of a state may miss one."""
+
+
+@kernel
+def is_policy(policy: Floats, n_actions: int) -> bool:
+    """Whether the rows of every state hold a distribution; not so where a value is not a number."""
+    for x in range(policy.shape[0] // n_actions):
+        total = 0.0
+        for a in range(n_actions):
+            chance = policy[x * n_actions + a]
+            if not chance >= 0.0:
+                return False
+            total += chance
+        if not (1.0 - ROUNDING <= total <= 1.0 + ROUNDING):
+            return False
+    return True
 
 
 @kernel
@@ -69,3 +96,33 @@ def draw_trajectory(
         x = successor_of(graph, r, j)
         rows[k] = r
         states[k + 1] = x
+
+
+@kernel
+def flatten_walk(
+    graph: Graph,
+    within: Integers,
+    actions: Integers,
+    losses: Floats,
+    states: Integers,
+    rows: Integers,
+) -> bool:
+    """The flat numbers of a walk that is given within its layers, with losses in [0, 1].
+
+    False if a number is outside of its range, or a step is one that the layout does not have.
+    """
+    n_actions = graph.n_actions
+    for k in range(losses.shape[0]):
+        if not 0.0 <= losses[k] <= 1.0:
+            return False
+    for k in range(n_layers(graph) + 1):
+        states[k] = layer_begin(graph, k) + within[k]
+        if within[k] < 0 or states[k] >= layer_end(graph, k):
+            return False
+    for k in range(n_layers(graph)):
+        if not 0 <= actions[k] < n_actions:
+            return False
+        rows[k] = states[k] * n_actions + actions[k]
+        if position_of(graph, rows[k], states[k + 1]) < 0:
+            return False
+    return True

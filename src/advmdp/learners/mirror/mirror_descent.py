@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from advmdp.checks.arguments import instance
 from advmdp.errors import InvalidInput, UncertifiedStep
-from advmdp.kernels.accounting.ledger import ESTIMATED, PROJECTIONS, Ledger
+from advmdp.kernels.accounting.ledger import ESTIMATED, Ledger
+from advmdp.kernels.accounting.protocol import note_path, note_step
 from advmdp.kernels.learners import interface
 from advmdp.kernels.learners.mirror.baseline import NO_BASELINE, Baseline, write_baseline
 from advmdp.kernels.learners.mirror.mirror_descent import (
@@ -27,7 +28,7 @@ from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.model.visits import MOVES
 from advmdp.kernels.sets.confidence import adopt_counts
 from advmdp.kernels.sets.interface import learns_from_counts
-from advmdp.kernels.steps.interface import RESIDUAL, VALUE, certificate_of
+from advmdp.kernels.steps.interface import RESIDUAL, certificate_of
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import (
     Auditable,
@@ -42,9 +43,28 @@ from advmdp.learners.mirror.baselines import no_baseline
 from advmdp.learners.mirror.hinted import HintedLearner
 from advmdp.learners.mirror.hints import chosen_hint
 from advmdp.learners.mirror.initial_measure import is_balanced, uniform_measure
+from advmdp.learners.own_program import OwnProgram
 from advmdp.learners.tuning import checked_horizon, checked_layout
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.workspace import STEEPEST, copy_of, new_kl_step, new_reach, no_visits
+
+
+class LossProgram(OwnProgram):
+    """<q, losses>."""
+
+    kernel = staticmethod(expected_loss)
+
+
+class PathProgram(OwnProgram):
+    """The estimates of a path, in the account."""
+
+    kernel = staticmethod(note_path)
+
+
+class StepProgram(OwnProgram):
+    """The certificate of a step, in the account."""
+
+    kernel = staticmethod(note_step)
 
 
 class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, Auditable):
@@ -95,6 +115,8 @@ class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, A
             hint=chosen,
         )
         super().__init__(layout, state)
+        self._loss_program = LossProgram()
+        self._note_path, self._note_step = PathProgram(), StepProgram()
         if not is_balanced(layout, confidence):
             self._balance_initial_measure()
         self._hear_first()
@@ -205,13 +227,14 @@ class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, A
     def iterate_loss(self, losses: Floats) -> float:
         """<q^_t, losses> of the coming episode, losses over rows."""
         measure = self._state.step.measure
-        return float(expected_loss(self._graph, measure.policy, measure.mass, losses))
+        loss: float = self._loss_program(self._graph, measure.policy, measure.mass, losses)
+        return loss
 
     def account_for_last(self, ledger: Ledger, iterate: float) -> None:
         """``add_estimates`` and ``add_certificate`` of the kernels for the protocol loop.
 
-        In Python, on the few numbers that it takes: handing the whole state to a kernel costs more
-        than the update.  The sums have the same order, so both loops give the same bits.
+        On the few arrays that it takes: handing the whole state to a kernel costs more than the
+        update.  The sums have the same order, so both loops give the same bits.
         """
         if self._state.settings.estimator == FULL:
             ledger.estimated[:] += ledger.losses
@@ -225,21 +248,13 @@ class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, A
 
     def _account_for_path(self, ledger: Ledger, path: NDArray[np.int64]) -> None:
         """Add the estimates of the visited pairs of the last update."""
-        visited, total = self._state.visited, ledger.estimated
-        inner = float(ledger.sums[ESTIMATED])
-        rows, estimates = path.tolist(), visited.estimate.tolist()
-        for row, estimate, q in zip(rows, estimates, visited.occupancy.tolist(), strict=True):
-            total[row] += estimate
-            inner += q * estimate
-        ledger.sums[ESTIMATED] = inner
+        visited = self._state.visited
+        self._note_path(path, visited.estimate, visited.occupancy, ledger)
 
     def _account_for_step(self, ledger: Ledger) -> None:
         """Add the certificate of the last update."""
         if self.moved:
-            certificate = certificate_of(self._state.step)
-            ledger.counts[:PROJECTIONS] += certificate.counts
-            ledger.counts[PROJECTIONS] += 1
-            np.maximum(ledger.worst, certificate.figures[:VALUE], out=ledger.worst)
+            self._note_step(*certificate_of(self._state.step), ledger)
 
     def compiled_loop(self) -> CompiledLoop:
         """For ``play``: whole episodes without leaving compiled code."""
