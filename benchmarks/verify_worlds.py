@@ -28,7 +28,7 @@ from advmdp.store import Store
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "verify_worlds.json"
 FIGURE = FOLDER.parent / "docs" / "figures" / "both_worlds_claims.svg"
-N_WORLDS, N_CORRUPTED = 6, 4
+N_WORLDS = 6
 MILLION = DECADES[1:4]
 
 
@@ -68,7 +68,7 @@ def main() -> None:
         effort = claim.full._replace(worst_horizons=MILLION, n_replicates=N_WORLDS)
         find(claim, effort, lab, findings)
     corrupted = corrupted_episodes.CLAIM
-    find(corrupted, corrupted.full._replace(n_replicates=N_CORRUPTED), lab, findings)
+    find(corrupted, corrupted.full._replace(n_replicates=N_WORLDS), lab, findings)
     kept = {name: as_data(found) for name, found in findings.items()}
     for finding in kept.values():
         del finding["panels"], finding["runs"]  # the picture has them, and the store

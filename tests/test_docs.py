@@ -144,3 +144,19 @@ def number_in(cell: str) -> float | None:
     """The first number of a cell: 33,700 or 132 million."""
     found = re.match(r"\s*([\d,.]+)( million)?", cell)
     return float(found[1].replace(",", "")) * (1e6 if found[2] else 1.0) if found else None
+
+
+def test_the_table_of_both_worlds_is_what_was_measured() -> None:
+    claims = json.loads((ROOT / "benchmarks/verify_worlds.json").read_text())
+    data = {**claims["both-worlds"]["data"], **claims["both-worlds-unknown"]["data"]}
+    page = (ROOT / "docs/both_worlds.md").read_text().partition("## Tuned for each T")[2]
+    rows = re.findall(r"^\| [^|`]*`([\w-]+)`[^|]* \|(.+)\|$", page, re.MULTILINE)
+    assert sorted(f"{name}, steady" for name, _ in rows) == sorted(k for k in data if "steady" in k)
+    for name, cells in rows:
+        *told, slope, largest, worst = cells.split("|")
+        steady, at_worst = data[f"{name}, steady"], data[f"{name}, worst"]
+        regrets = [*steady["largest mean regret"], at_worst["largest mean regret"][-1]]
+        assert [number_in(cell) for cell in (*told, largest)] == [float(round(r)) for r in regrets]
+        for text, one in ((slope, steady["exponent"]), (worst, at_worst["exponent"])):
+            low_and_high = f"[{one['low']:.2f}, {one['high']:.2f}]"
+            assert text.strip() == f"{one['estimate']:.2f} {low_and_high}", name
