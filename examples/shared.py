@@ -139,9 +139,9 @@ class Drawn:
 
     The chances are those of follow-the-regularised-leader with a log barrier, on the losses of
     episodes above or below their recent mean, divided by the chance of who played.  With V the
-    squares of these deviations the rate is sqrt(M ln T / V): in the unit of the losses, and the
-    expected regret to each of the M planners, with what all have learnt, is of order
-    sqrt(M V ln T).  Nothing to choose.
+    squares of these deviations the rate is sqrt(M ln T / V), in the unit of the losses: nothing to
+    choose.  For a rate known beforehand the expected regret to each of the M planners, with what
+    all have learnt, is of order sqrt(M V ln T); for this one that is not proved here.
     """
 
     FADING = 0.01  # the mean is over about a hundred episodes
