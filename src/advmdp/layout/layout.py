@@ -145,6 +145,7 @@ class Layout(Shown):
         """Which rows are known and their transition over entries; None where no row is."""
         self.rest_loss: float | None = None
         """The loss of each step after an episode broke off (``advmdp.with_break_off``), or None."""
+        self._graphs: dict[str, Graph] = {}  # made when first asked for: nobody writes to them
 
     # ------------------------------------------------------------------ construction
 
@@ -190,6 +191,17 @@ class Layout(Shown):
 
     def graph(self) -> Graph:
         """The index arrays in the form that the kernels take."""
+        if "rows" not in self._graphs:
+            self._graphs["rows"] = self._new_graph()
+        return self._graphs["rows"]
+
+    def lines(self) -> Graph:
+        """A row for each state, to hold the sum of its actions; without entries when sparse."""
+        if "lines" not in self._graphs:
+            self._graphs["lines"] = self._new_lines()
+        return self._graphs["lines"]
+
+    def _new_graph(self) -> Graph:
         scattered = self.first_successor < 0
         return Graph(
             n_actions=self.n_actions,
@@ -202,8 +214,7 @@ class Layout(Shown):
             layer=np.repeat(np.arange(self.n_layers + 1), self.layer_sizes).astype(np.uint32),
         )
 
-    def lines(self) -> Graph:
-        """A row for each state, to hold the sum of its actions; without entries when sparse."""
+    def _new_lines(self) -> Graph:
         if self.n_entries < sum(n * n_actions * m for n, n_actions, m in self._shapes):
             nothing = np.zeros(self.n_states, dtype=np.uint32)
             return self.graph()._replace(n_actions=1, row_start=nothing)

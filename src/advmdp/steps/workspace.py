@@ -64,6 +64,7 @@ def new_solver(layout: Layout) -> Solver:
         log_z=np.zeros(layers),
         term=np.zeros(states),
         together=np.zeros(0 if is_wide(layout) else layout.n_entries),
+        chosen=np.zeros(max(layout.layer_sizes) * layout.n_actions, dtype=np.int64),
     )
     return Solver(
         dual=dual,

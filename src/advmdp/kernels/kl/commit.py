@@ -14,6 +14,7 @@ from ..model.graph import (
     layer_end,
     layer_of,
     owner_of,
+    row_add,
     row_begin,
     row_dot_and_low,
     row_size,
@@ -25,7 +26,7 @@ from ..model.row_status import is_bound
 from ..runtime.indices import int64
 from ..runtime.passes import sum_and_low
 from ..runtime.targets import kernel, leaf
-from ..runtime.threads import barrier, shared
+from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import (
     gain_of,
     hold_scaled,
@@ -128,6 +129,32 @@ def recover_lost_masses(graph: Graph, measure: Measure) -> None:
     barrier()
 
 
+@leaf
+def commit_pair(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
+    """Make the solution of row r the new transition and policy."""
+    commit_row(graph, r, x, measure, dual)
+    commit_choice(r, x, measure, dual)
+    if is_written(dual.held, r):
+        dual.held.scale[r] = 1.0
+    if has_tightness(rows) and is_bound(rows, r):
+        note_tightness(graph, r, measure, rows, dual, dual.widest[layer_of(graph, x)])
+
+
+@leaf
+def commit_and_forward(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
+    """``commit_pair`` and ``forward`` in one pass: a row is poured out while it is at hand."""
+    for y in range(measure.mass.shape[0]):
+        dual.term[y] = 0.0
+    dual.term[0] = 1.0
+    for x in range(measure.mass.shape[0] - 1):
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            commit_pair(graph, r, x, measure, rows, dual)
+            flow = dual.term[x] * linear(measure.policy[r])
+            row_add(graph, r, measure.chance, flow, dual.term)
+    for y in range(measure.mass.shape[0]):
+        measure.mass[y] = dual.term[y]
+
+
 @kernel
 def commit(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> float:
     """Make the projection the new measure, exactly in the set; returns the duality gap.
@@ -136,16 +163,13 @@ def commit(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> float:
     D(q || q~) - dual value telescopes to  sum over states of  q(x) ln(q(x) / o(x)).
     """
     n = measure.mass.shape[0] - 1
-    for r in shared(0, measure.policy.shape[0]):
-        x = owner_of(graph, r)
-        commit_row(graph, r, x, measure, dual)
-        commit_choice(r, x, measure, dual)
-        if is_written(dual.held, r):
-            dual.held.scale[r] = 1.0
-        if has_tightness(rows) and is_bound(rows, r):
-            note_tightness(graph, r, measure, rows, dual, dual.widest[layer_of(graph, x)])
-    barrier()
-    forward_shared(graph, measure.chance, measure.policy, measure.mass, dual.flows.row_mass)
+    if MAY_SHARE and n_threads() > 1:
+        for r in shared(0, measure.policy.shape[0]):
+            commit_pair(graph, r, owner_of(graph, r), measure, rows, dual)
+        barrier()
+        forward_shared(graph, measure.chance, measure.policy, measure.mass, dual.flows.row_mass)
+    else:
+        commit_and_forward(graph, measure, rows, dual)
     for x in shared(0, n):
         q = measure.mass[x]
         o = dual.flows.outflow[x]

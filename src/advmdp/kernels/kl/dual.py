@@ -66,3 +66,4 @@ class Dual(NamedTuple):
     log_z: Scratch[Floats]  # (L,)
     term: Scratch[Floats]  # (S,) what a state adds to a sum over all
     together: Scratch[Floats]  # (E,) of the blocks: entries of one group; empty without blocks
+    chosen: Scratch[NDArray[np.int64]]  # (most rows of a layer,) of the blocks: rows by themselves

@@ -1,7 +1,7 @@
 """A block-tridiagonal system, factored in place and solved (see ``block_system``).
 
 The factors of a block are those of D = L L^T, with one over each pivot in its place, and L^{-1} C.
-One thread finishes an entry when it comes to it; several eliminate one column after the other, from
+One thread finishes a line when it comes to it; several eliminate one column after the other, from
 all entries at once and from the right-hand side.  Both subtract in the same order.
 """
 
@@ -11,6 +11,7 @@ import math
 
 from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers
 from ..runtime.indices import int64, place
+from ..runtime.line_sums import subtract_lines
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from .block_system import Blocks
@@ -23,22 +24,35 @@ def inverse_root(pivot: float, original: float) -> float:
 
 
 @leaf
-def factor_block(block: Floats, at: int, n: int) -> None:
-    """In-place Cholesky of one lower triangle, a column at a time."""
-    for j in range(n):
-        other = place(at + j * n)
-        original = block[other + j]
-        total = original
-        for t in range(j):
-            total -= block[other + t] * block[other + t]
-        inverse = inverse_root(total, original)
-        for i in range(j + 1, n):
-            line = place(at + i * n)
-            total = block[line + j]
-            for t in range(j):
-                total -= block[line + t] * block[other + t]
-            block[line + j] = total * inverse
-        block[other + j] = inverse
+def mirror(entries: Floats, at: int, n: int, down: bool) -> None:
+    """Copy the lower triangle of a block to the upper one, or back (``down``)."""
+    for i in range(1, n):
+        for j in range(i):
+            if down:
+                entries[at + i * n + j] = entries[at + j * n + i]
+            else:
+                entries[at + j * n + i] = entries[at + i * n + j]
+
+
+@leaf
+def factor_lines(entries: Floats, at: int, n: int, off: int, width: int) -> None:
+    """Cholesky of one mirrored block in place, and L^{-1} C, a line of both at a time.
+
+    Line i of the upper triangle is column i of L: what is subtracted from it, and from line i of C,
+    are the lines before, and these lie side by side in memory.  Lines are taken as a whole: what
+    becomes of their part below the diagonal nobody reads before it gets the copy.
+    """
+    for i in range(n):
+        line = place(at + i * n)
+        original = entries[line + i]
+        pivot = original
+        for t in range(i):
+            pivot -= entries[at + t * n + i] * entries[at + t * n + i]
+        inverse = inverse_root(pivot, original)
+        subtract_lines(entries, line, at + i, n, at, n, i, n, inverse)
+        entries[line + i] = inverse
+        subtract_lines(entries, off + i * width, at + i, n, off, width, i, width, inverse)
+    mirror(entries, at, n, True)
 
 
 @kernel
@@ -46,31 +60,20 @@ def factor_alone(graph: Graph, blocks: Blocks) -> None:
     """Block elimination from the first layer to the last, in place."""
     entries = blocks.entries
     last = n_layers(graph) - 1
+    if last > 0:
+        n = layer_end(graph, 1) - layer_begin(graph, 1)
+        mirror(entries, int64(blocks.diagonal_at[1]), n, False)
     for k in range(1, last + 1):
         n = layer_end(graph, k) - layer_begin(graph, k)
-        width = layer_end(graph, k + 1) - layer_begin(graph, k + 1)
-        at = int64(blocks.diagonal_at[k])
+        width = layer_end(graph, k + 1) - layer_begin(graph, k + 1) if k < last else 0
         off = int64(blocks.coupling_at[k])
-        factor_block(entries, at, n)
+        factor_lines(entries, int64(blocks.diagonal_at[k]), n, off, width)
         if k == last:
             return
-        for i in range(n):
-            line = place(off + i * width)
-            for t in range(i):
-                other = place(off + t * width)
-                pull = entries[place(at + i * n) + t]
-                for j in range(width):
-                    entries[line + j] -= pull * entries[other + j]
-            inverse = entries[at + i * n + i]
-            for j in range(width):
-                entries[line + j] *= inverse
+        there = int64(blocks.diagonal_at[k + 1])
+        mirror(entries, there, width, False)
         for y in range(width):
-            target = place(int64(blocks.diagonal_at[k + 1]) + y * width)
-            for i in range(n):
-                line = place(off + i * width)
-                pull = entries[line + y]
-                for j in range(y + 1):
-                    entries[target + j] -= pull * entries[line + j]
+            subtract_lines(entries, there + y * width, off + y, width, off, width, n, width, 1.0)
 
 
 @leaf

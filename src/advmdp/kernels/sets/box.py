@@ -65,14 +65,20 @@ def fill_box(graph: Graph, r: int, rows: BoxRows, value: Floats, order: Order) -
     never visited, where P-bar is not a distribution.
     """
     begin = row_begin(graph, r)
-    total = row_dot(graph, r, rows.lower, value)
     left = rows.slack[r]
+    total = 0.0
+    low = left < 1.0  # or all lower bounds are zero, and need not be read
+    if low:
+        total = row_dot(graph, r, rows.lower, value)
     for i in range(row_size(graph, r)):
         j = order[i]
         best = value[successor_of(graph, r, j)]
         if left <= 0.0 or best <= 0.0:
             break
-        take = min(left, rows.upper[begin + j] - rows.lower[begin + j])
+        room = rows.upper[begin + j]
+        if low:
+            room -= rows.lower[begin + j]
+        take = min(left, room)
         total += take * best
         left -= take
     return total

@@ -33,7 +33,9 @@ from ...model.graph import (
 )
 from ...model.measure import Measure
 from ...runtime.indices import int64, place
+from ...runtime.line_sums import add_outer_lines
 from ...runtime.targets import kernel, leaf
+from ...runtime.vectors import N_LANES
 from ...sets.held import is_merged, is_scaled, is_written
 from ..dual import Dual
 
@@ -200,17 +202,52 @@ def fill_coupling(
 
 
 @leaf
+def choose_rows(graph: Graph, k: int, measure: Measure, dual: Dual) -> tuple[int, bool]:
+    """List the rows of layer k that have a curvature of their own; how many, and if all are plain.
+
+    A plain row leads to every state of the next layer and has one group.
+    """
+    there = layer_begin(graph, k + 1)
+    n = layer_end(graph, k + 1) - there
+    count = 0
+    plain = True
+    for r in range(layer_begin(graph, k) * graph.n_actions, there * graph.n_actions):
+        if is_explicit(dual, r):
+            prepare_row(graph, r, measure, dual)
+            dual.chosen[count] = r
+            count += 1
+            plain = plain and row_size(graph, r) == n and not has_second_group(dual, r)
+    return count, plain
+
+
+@leaf
+def add_plain_rows(graph: Graph, k: int, count: int, dual: Dual, blocks: Blocks) -> None:
+    """The curvature of the chosen rows of layer k, a line of the block at a time."""
+    n = layer_end(graph, k + 1) - layer_begin(graph, k + 1)
+    at = int64(blocks.diagonal_at[k + 1])
+    shift = row_begin(graph, dual.chosen[0]) - dual.chosen[0] * n
+    for j in range(n):
+        size = min(n, (j // N_LANES + 1) * N_LANES)  # above the diagonal nobody looks
+        add_outer_lines(
+            blocks.entries, at + j * n, dual.held.work, dual.together, dual.flows.row_mass,
+            dual.chosen, count, shift, n, j, size,
+        )  # fmt: skip
+
+
+@leaf
 def add_rows(graph: Graph, measure: Measure, dual: Dual, blocks: Blocks) -> None:
-    """The rows' own curvature, row by row."""
+    """The rows' own curvature."""
     diagonal = blocks.entries
     for k in range(n_layers(graph) - 1):
         there = layer_begin(graph, k + 1)
         n = layer_end(graph, k + 1) - there
         at = int64(blocks.diagonal_at[k + 1])
-        for r in range(layer_begin(graph, k) * graph.n_actions, there * graph.n_actions):
-            if not is_explicit(dual, r):
-                continue
-            prepare_row(graph, r, measure, dual)
+        count, plain = choose_rows(graph, k, measure, dual)
+        if plain and count > 0:
+            add_plain_rows(graph, k, count, dual, blocks)
+            continue
+        for i in range(count):
+            r = dual.chosen[i]
             for j in range(row_size(graph, r)):
                 line = place(at + (successor_of(graph, r, j) - there) * n)
                 add_row_curvature(graph, r, j, dual, there, diagonal, line)

@@ -1,0 +1,261 @@
+"""Sums over the lines of a table, eight columns at a time (``vectors``).
+
+    out[c] = scale * (out[c] - sum over j of  coefficient_j * line_j[c])
+
+is what the elimination of a small dense block consists of, and a sum of outer products what fills
+it.  As a loop over lines around a loop over columns, every line would be read back from memory and
+written again; here the eight columns stay in a register until the last line is added.  Every entry
+is added to in the order of the lines, as by the loop that other targets compile.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .targets import compiles_for_cpu, leaf
+from .vectors import N_LANES
+
+F = TypeVar("F", bound=Callable[..., object])
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+
+class Strip:
+    """Writes instructions on some neighbouring columns, from ``column`` on."""
+
+    def __init__(self, builder: Any, column: Any, width: int) -> None:
+        from llvmlite import ir
+
+        self.builder, self._ir, self.column = builder, ir, column
+        self.kind = ir.VectorType(ir.DoubleType(), width)
+        self._first = ir.VectorType(ir.IntType(32), width)([0] * width)
+        self._numbers = ir.VectorType(column.type, width)(list(range(width)))
+
+    def place(self, table: Any, line: Any) -> Any:
+        """Where these columns lie in a line that begins at ``line``."""
+        index = self.builder.add(line, self.column)
+        return self.builder.bitcast(self.builder.gep(table, [index]), self.kind.as_pointer())
+
+    def load(self, table: Any, line: Any) -> Any:
+        """These columns of a line."""
+        return self.builder.load(self.place(table, line), align=8)
+
+    def spread(self, number: Any) -> Any:
+        """A number in every column."""
+        kind = self._ir.VectorType(number.type, self._first.type.count)
+        nothing, zero = kind(self._ir.Undefined), self._ir.IntType(32)(0)
+        first = self.builder.insert_element(nothing, number, zero)
+        return self.builder.shuffle_vector(first, nothing, self._first)
+
+    def only_at(self, column: Any) -> Any:
+        """Whether a column is the one of this number."""
+        wanted = self.builder.sub(column, self.column)
+        return self.builder.icmp_signed("==", self._numbers, self.spread(wanted))
+
+    def sum_over(self, count: Any, start: Any, grown: Callable[[Any, Any], Any]) -> Any:
+        """``held = grown(held, j)`` for j = 0 .. count - 1, from ``start``."""
+        builder, before = self.builder, self.builder.block
+        loop, after = (builder.append_basic_block() for _ in range(2))
+        builder.cbranch(builder.icmp_signed(">", count, count.type(0)), loop, after)
+        builder.position_at_end(loop)
+        line, held = builder.phi(count.type), builder.phi(self.kind)
+        found = grown(held, line)
+        following = builder.add(line, count.type(1))
+        for phi, first, then in ((line, count.type(0), following), (held, start, found)):
+            phi.add_incoming(first, before)
+            phi.add_incoming(then, loop)
+        builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
+        builder.position_at_end(after)
+        result = builder.phi(self.kind)
+        result.add_incoming(start, before)
+        result.add_incoming(found, loop)
+        return result
+
+
+def _write_strips(builder: Any, size: Any, write: Callable[[Strip], None]) -> None:
+    """Strips of eight columns, then what is left in pieces of four, two and one.
+
+    Pieces are read as they were written: a processor hands on what it has just stored only to a
+    load of the same bytes, and a line is read soon after it was found.
+    """
+    whole = builder.and_(size, size.type(-N_LANES))
+    begin = builder.block
+    strips, rest = (builder.append_basic_block() for _ in range(2))
+    builder.cbranch(builder.icmp_signed(">", whole, size.type(0)), strips, rest)
+    builder.position_at_end(strips)
+    column = builder.phi(size.type)
+    write(Strip(builder, column, N_LANES))
+    following = builder.add(column, size.type(N_LANES))
+    column.add_incoming(size.type(0), begin)
+    column.add_incoming(following, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, whole), strips, rest)
+    builder.position_at_end(rest)
+    at, width = whole, N_LANES
+    while width > 1:
+        width //= 2
+        flag = builder.and_(size, size.type(width))
+        with builder.if_then(builder.icmp_signed("!=", flag, size.type(0))):
+            write(Strip(builder, at, width))
+        at = builder.add(at, flag)
+
+
+def _in_registers(write: Callable[..., None]) -> Callable[[F], F]:
+    """Replace a loop by ``write`` on the CPU; elsewhere it stays a ``leaf``."""
+
+    def replace(function: F) -> F:
+        if not compiles_for_cpu():
+            return leaf(function)
+        from numba import types
+        from numba.extending import intrinsic
+
+        def choose(context: Any, *kinds: Any) -> Any:
+            wanted = [
+                kind if isinstance(kind, types.Array | types.Float) else types.int64
+                for kind in kinds
+            ]
+
+            def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                given = [
+                    context.make_array(kind)(context, builder, value).data
+                    if isinstance(kind, types.Array)
+                    else value
+                    for kind, value in zip(wanted, values, strict=True)
+                ]
+                write(builder, *given)
+                return context.get_dummy_value()
+
+            return types.void(*wanted), generate
+
+        choose.__name__ = function.__name__
+        names = inspect.signature(function).parameters.values()
+        context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        choose.__signature__ = inspect.Signature([context, *names])  # type: ignore[attr-defined]
+        return cast(F, intrinsic(choose))
+
+    return replace
+
+
+def _subtract_lines(
+    builder: Any,
+    table: Any,
+    out: Any,
+    coefficient: Any,
+    coefficient_stride: Any,
+    source: Any,
+    source_stride: Any,
+    count: Any,
+    size: Any,
+    scale: Any,
+) -> None:
+    def write(strip: Strip) -> None:
+        def less(held: Any, j: Any) -> Any:
+            at = builder.add(coefficient, builder.mul(j, coefficient_stride))
+            line = builder.add(source, builder.mul(j, source_stride))
+            factor = strip.spread(builder.load(builder.gep(table, [at])))
+            return builder.fsub(held, builder.fmul(factor, strip.load(table, line)))
+
+        found = strip.sum_over(count, strip.load(table, out), less)
+        scaled = builder.fmul(found, strip.spread(scale))
+        builder.store(scaled, strip.place(table, out), align=8)
+
+    _write_strips(builder, size, write)
+
+
+@_in_registers(_subtract_lines)
+def subtract_lines(
+    table: Floats,
+    out: int,
+    coefficient: int,
+    coefficient_stride: int,
+    source: int,
+    source_stride: int,
+    count: int,
+    size: int,
+    scale: float,
+) -> None:
+    """Take ``count`` lines of a table, each with its coefficient, from ``size`` of its entries.
+
+    Line j begins at ``source + j * source_stride`` and is multiplied with the entry at
+    ``coefficient + j * coefficient_stride``; what is left is multiplied with ``scale``.
+    """
+    for c in range(size):
+        total = table[out + c]
+        for j in range(count):
+            factor = table[coefficient + j * coefficient_stride]
+            total -= factor * table[source + j * source_stride + c]
+        table[out + c] = total * scale
+
+
+def _add_outer_lines(
+    builder: Any,
+    out: Any,
+    line: Any,
+    work: Any,
+    together: Any,
+    mass: Any,
+    chosen: Any,
+    count: Any,
+    shift: Any,
+    row_length: Any,
+    position: Any,
+    size: Any,
+) -> None:
+    def number(table: Any, index: Any) -> Any:
+        return builder.load(builder.gep(table, [index]))
+
+    def write(strip: Strip) -> None:
+        here = strip.only_at(position)
+        zero = strip.kind.element(0.0)
+
+        def more(held: Any, j: Any) -> Any:
+            r = number(chosen, j)
+            row = builder.add(shift, builder.mul(r, row_length))
+            m, at = number(mass, r), builder.add(row, position)
+            weight = builder.fmul(m, number(work, at))
+            pull = builder.fmul(m, number(together, at))
+            own = builder.select(builder.fcmp_ordered(">", pull, zero), weight, zero)
+            held = builder.fadd(held, builder.select(here, strip.spread(own), strip.spread(zero)))
+            square = builder.fmul(strip.spread(weight), strip.load(work, row))
+            common = builder.fmul(strip.spread(pull), strip.load(together, row))
+            return builder.fadd(held, builder.fsub(square, common))
+
+        found = strip.sum_over(count, strip.load(out, line), more)
+        builder.store(found, strip.place(out, line), align=8)
+
+    _write_strips(builder, size, write)
+
+
+@_in_registers(_add_outer_lines)
+def add_outer_lines(
+    out: Floats,
+    line: int,
+    work: Floats,
+    together: Floats,
+    mass: Floats,
+    chosen: Numbers,
+    count: int,
+    shift: int,
+    row_length: int,
+    position: int,
+    size: int,
+) -> None:
+    """Add one line of  m p p^T - m t t^T + m diag(p where t > 0)  of the chosen rows to ``out``.
+
+    Row r begins at ``shift + r * row_length`` in ``work``, which has p, and in ``together``, which
+    has t.  The line is the one of successor ``position``, and ``size`` of its entries are wanted.
+    """
+    for c in range(size):
+        total = out[line + c]
+        for i in range(count):
+            row = shift + chosen[i] * row_length
+            weight = mass[chosen[i]] * work[row + position]
+            pull = mass[chosen[i]] * together[row + position]
+            if c == position and pull > 0.0:
+                total += weight
+            total += weight * work[row + c] - pull * together[row + c]
+        out[line + c] = total
