@@ -15,6 +15,7 @@ from benchmarks import (
     doubling,
     episodes,
     extreme_settings,
+    hard_cases,
     large_worlds,
     leaders,
     learners,
@@ -38,6 +39,7 @@ RESULTS = Path(__file__).parent / "results.json"
 SECTIONS: dict[str, Callable[..., Section]] = {
     "starting": starting.run,
     "episodes": episodes.run,
+    "hard": hard_cases.run,
     "scaling": large_worlds.run_growth,
     "support": large_worlds.run_support,
     "gymnasium": taxi.run,
