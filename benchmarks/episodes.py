@@ -45,11 +45,11 @@ RATES = (
     Rate(SMALL, THEORY, 1_000, 200_000, target=100_000),
     Rate(SMALL, THEORY, 200_000, 200_000, target=100_000),
     Rate(SMALL, BITING, 20_000, 200_000),
-    Rate(MIDDLE, THEORY, 1_000, 20_000, target=12_000),
-    Rate(MIDDLE, THEORY, 50_000, 20_000, target=12_000),
-    Rate(MIDDLE, BITING, 10_000, 10_000),
-    Rate(LARGE, THEORY, 50, 500, target=150),
-    Rate(LARGE, BITING, 8_000, 500),
+    Rate(MIDDLE, THEORY, 1_000, 20_000, target=60_000),
+    Rate(MIDDLE, THEORY, 50_000, 20_000, target=35_000),
+    Rate(MIDDLE, BITING, 10_000, 10_000, target=25_000),
+    Rate(LARGE, THEORY, 50, 500, target=3_000),
+    Rate(LARGE, BITING, 8_000, 500, target=2_000),
 )
 PROTOCOL = (
     Rate(SMALL, THEORY, 1_000, 20_000, target=40_000, compiled=False),
