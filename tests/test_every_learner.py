@@ -328,7 +328,8 @@ def test_members_of_learners_are_asked_for_in_one_place() -> None:
         for path in package.rglob("*.py")
         if re.search(r"\b(has|get)attr\((self\.)?(_?recorder\.)?_?learner\b", path.read_text())
     }
-    assert found <= {"learners/base.py", "learners/doubling.py"}  # the latter stands for another
+    stand_for_another = {"learners/doubling.py", "learners/adaptive/range_follower.py"}
+    assert found <= {"learners/base.py"} | stand_for_another
 
 
 @pytest.mark.parametrize("name", ["exp3-ix", "uc-o-reps-box", "uob-reps-l1"])

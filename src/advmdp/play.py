@@ -109,9 +109,9 @@ def play(
         the result is the same to the last bit.  Everything else is given as at the start, the
         learner fresh.
     keep
-        Called after every slice of a fraction of a second (every episode, in the protocol loop)
-        with the episodes played and a function that takes a snapshot: names and arrays, nothing
-        else.  What ``keep`` raises ends the run.
+        Called at every checkpoint and after every slice of a fraction of a second (every episode,
+        in the protocol loop) with the episodes played and a function that takes a snapshot: names
+        and arrays, nothing else.  What ``keep`` raises ends the run.
     contexts
         The context of every episode, one of 0, 1, ..., for a learner that takes them
         (``advmdp.PerContext``); it is told before its policy is asked for.

@@ -42,7 +42,7 @@ class Recorder(InlineEngine):
         super().submit(spec)
         self._given.append(spec)
         if len(self._given) == self._cut_after:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 
 
 def recorder(given: list[RunSpec], cut_after: int | None = None) -> Callable[[Path], Recorder]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import signal
 import sys
 import traceback
@@ -107,7 +106,7 @@ class Driver:
     def stopped(self) -> dict[str, Any]:
         """Ctrl-C while a long run is under way, and the same sweep again."""
         store = self._store("stopped")
-        events = Recorder(lambda: os.kill(os.getpid(), signal.SIGINT), self._trial.n_long)
+        events = Recorder(lambda: signal.raise_signal(signal.SIGINT), self._trial.n_long)
         summary = self._play(store, events)
         statuses = dict(zip(*store.runs().select("run", "status"), strict=True))
         files = self._trial.checkpoints(store.path, self._long)

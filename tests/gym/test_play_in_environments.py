@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,7 @@ def test_words_hold_the_whole_state_of_a_generator() -> None:
 def test_ctrl_c_keeps_the_rewards(tmp_path: Path) -> None:
     def press(moment: Any) -> None:
         if moment.episodes == 20:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 
     path = tmp_path / "lake.am"
     cut = played(callback=press, every=10, keep=path)
@@ -92,8 +91,8 @@ def test_ctrl_c_keeps_the_rewards(tmp_path: Path) -> None:
     assert np.array_equal(played(resume=path).reward, WHOLE.reward)
 
     def press_twice(moment: Any) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         played(callback=press_twice, every=10)

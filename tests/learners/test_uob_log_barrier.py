@@ -89,7 +89,7 @@ def test_an_episode_that_fails_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) 
         trajectory = am.Trajectory(e.states, e.actions, e.losses)
         before = snapshot(ours)
         with monkeypatch.context() as patch:
-            patch.setattr(interface, "update", begin_only)
+            patch.setattr(ours, "_update_program", begin_only)
             patch.setattr(interface, "finish_safely", lambda *arguments: False)
             with pytest.raises(am.UncertifiedStep, match=f"episode {i + 1}: no certified"):
                 ours.update(trajectory)

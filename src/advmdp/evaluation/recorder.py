@@ -102,8 +102,8 @@ class Recorder:
 
     @property
     def room(self) -> int:
-        """How many checkpoints compiled code can note at once: one of what only Python can read."""
-        return 1 if self._certifies else self._evaluator.room
+        """How many checkpoints compiled code can note at once; none of what only Python reads."""
+        return 0 if self._certifies else self._evaluator.room
 
     def expect(self, coming: NDArray[np.int64]) -> Points:
         """Where compiled code notes the coming checkpoints, of which there must be few enough."""

@@ -127,7 +127,7 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
         return episode, (episode.losses, NO_LOSSES)
 
     def _spread(self, episode: FlatEpisode, policy: Floats | None = None) -> FlatEpisode:
-        """The episode on rows of the kernels, where actions have several (``layout_actions``).
+        """The episode on rows of the kernels, where actions have several (``layout.actions``).
 
         ``policy`` is that of the episode, by default the present one.  The draws depend on the
         number of the episode only, so that a learner that was saved goes on with the same bits.

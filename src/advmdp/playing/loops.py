@@ -41,7 +41,7 @@ def play_compiled(
     graph = recorder.mdp.layout.graph()
     ledger = recorder.ledger
     loop, one_thread = learner.compiled_loop(), one_thread_of(learner)
-    notes_points = loop.kernel is play_slice and not watch.observer.looks_at_checkpoints
+    notes_points = loop.kernel is play_slice and not watch.looks_at_checkpoints
     room = recorder.room if notes_points else 0
     done, size = recorder.episodes, 16
     while recorder.n_points < len(points):

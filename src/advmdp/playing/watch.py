@@ -48,6 +48,11 @@ class Watch:
         self._first = recorder.episodes
         self._begin = self._next = time.perf_counter()
 
+    @property
+    def looks_at_checkpoints(self) -> bool:
+        """Whether somebody wants to see the learner itself at every checkpoint."""
+        return self._keep is not None or self.observer.looks_at_checkpoints
+
     def __call__(self, episodes: int, *, last: bool) -> None:
         self.observer(episodes)
         now = time.perf_counter()
