@@ -16,7 +16,7 @@ UOB-REPS is told less, only what its own trades cost (bandit feedback), and need
 
 The strategies (``days.py``).  Plans for the recent past, renewed every day, as practitioners make
 them; AdaFTRL with memories of all lengths; mixtures of all these, which choose as they go.  Once
-they know the battery, once they learn it from their own trades.  Nothing is tuned to the series.
+they know the battery, once they learn it from their own trades.
 
 What was learnt.  Prices drift, so memory must be short, and Sundays are not Mondays; how short
 nobody knows before.  The mixture finds out, and earns what the best of its members does.

@@ -13,7 +13,7 @@ was bad lately (higher than 95 of 100 in the last four weeks): it has to be boug
 
 The strategies (``days.py``).  Running at once; plans for the recent past, renewed every day, as
 practitioners make them; AdaFTRL with memories of all lengths; plans for a forecast by regression;
-and mixtures of all these, which choose as they go.  Nothing is tuned to the series.
+and mixtures of all these, which choose as they go.  The README says how the forecast was settled.
 
 What was learnt.  No mean of the past sees that wind which blows at noon blows in the afternoon; a
 forecast does.  Nobody needs to know that: the mixture finds out which of its nineteen members to
