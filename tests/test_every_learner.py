@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.learners.base import CAPABILITIES, offers, takes_any_losses
+from advmdp.learners.base import CAPABILITIES, offers
 from advmdp.learners.catalogue import LEARNERS
+from advmdp.learners.contract_checks import takes_any_losses
 from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from tests.reference.contract import (
     COMPILED,

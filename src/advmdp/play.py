@@ -26,15 +26,12 @@ from advmdp.evaluation.run import Run, checked_checkpoints
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Layout
 from advmdp.learners.adaptive.range_follower import RangeFollower
-from advmdp.learners.base import (
-    Learner,
-    TakesLateFeedback,
+from advmdp.learners.base import Learner, TakesLateFeedback, offers, plays_compiled
+from advmdp.learners.contract_checks import (
     check_feedback,
     check_layout,
     check_range,
     checked_learner,
-    offers,
-    plays_compiled,
     takes_any_losses,
 )
 from advmdp.learners.tuning import checked_horizon, refuse_too_many_episodes

@@ -19,7 +19,8 @@ from advmdp.evaluation.run import Run, checked_checkpoints
 from advmdp.kernels.accounting.ledger import World
 from advmdp.layout import Floats
 from advmdp.layout.start_view import StartView, start_views
-from advmdp.learners.base import Learner, check_range, checked_learner, is_made_for
+from advmdp.learners.base import Learner
+from advmdp.learners.contract_checks import check_range, checked_learner, is_made_for
 from advmdp.learners.per_start import PerStart
 from advmdp.learners.tuning import checked_horizon
 from advmdp.playing.loops import episode_player

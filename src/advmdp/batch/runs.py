@@ -14,7 +14,8 @@ from advmdp.kernels.accounting.episode import play_slice
 from advmdp.kernels.accounting.ledger import Ledger, World
 from advmdp.kernels.model.graph import Graph
 from advmdp.kernels.model.losses import LossProgram
-from advmdp.learners.base import Learner, check_range, plays_compiled
+from advmdp.learners.base import Learner, plays_compiled
+from advmdp.learners.contract_checks import check_range
 from advmdp.learners.tuning import refuse_too_many_episodes
 from advmdp.seeds import seed_words
 from advmdp.world.loss_streams import LossProcess, LossStream

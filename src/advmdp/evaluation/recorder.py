@@ -29,9 +29,9 @@ from advmdp.learners.base import (
     HasEpochs,
     HasEpochStarts,
     HasWidth,
-    horizon_of,
     offers,
 )
+from advmdp.learners.contract_checks import horizon_of
 from advmdp.world.mdp import LayeredMDP
 
 Snapshot = dict[str, NDArray[Any]]

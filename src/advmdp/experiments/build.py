@@ -20,13 +20,8 @@ from advmdp.experiments.catalogue import BY_CONTEXT, Factory
 from advmdp.experiments.loss_recipes import Draw
 from advmdp.experiments.spec import RunSpec
 from advmdp.learners.adaptive.per_context import PerContext
-from advmdp.learners.base import (
-    TakesContexts,
-    TakesLateFeedback,
-    check_feedback,
-    checked_learner,
-    offers,
-)
+from advmdp.learners.base import TakesContexts, TakesLateFeedback, offers
+from advmdp.learners.contract_checks import check_feedback, checked_learner
 from advmdp.seeds import generator
 from advmdp.world.loss_streams import LossProcess, checked_process
 from advmdp.world.mdp import LayeredMDP

@@ -26,8 +26,8 @@ from advmdp.gym.snapshots import KeptInFile, checked_keep, checked_snapshot
 from advmdp.gym.tabular import Tabular
 from advmdp.gym.unrolled import Unrolled
 from advmdp.learners.adaptive.range_follower import RangeFollower
-from advmdp.learners.base import (
-    Learner,
+from advmdp.learners.base import Learner
+from advmdp.learners.contract_checks import (
     checked_learner,
     is_made_for,
     sees_all_losses,

@@ -20,15 +20,8 @@ from advmdp.kernels.runtime.random_numbers import LEARNER, uniform_pair
 from advmdp.kernels.runtime.storage import Storage, leaves
 from advmdp.layout import Floats, Layout, Table
 from advmdp.layout.actions import merge_rows, spread_path
-from advmdp.learners.base import (
-    Compiled,
-    CompiledLoop,
-    DeclaresFeedback,
-    HasLayout,
-    Resumable,
-    horizon_of,
-    takes_any_losses,
-)
+from advmdp.learners.base import Compiled, CompiledLoop, DeclaresFeedback, HasLayout, Resumable
+from advmdp.learners.contract_checks import horizon_of, takes_any_losses
 from advmdp.learners.feedback import (
     FlatEpisode,
     arrays_of_walk,

@@ -9,7 +9,7 @@ from advmdp.checks.arguments import instance
 from advmdp.checks.numbers import real_number, shown, whole_number
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout
-from advmdp.learners.base import horizon_of
+from advmdp.learners.contract_checks import horizon_of
 from advmdp.learners.presets import PRACTICAL as PRACTICAL
 
 MAX_EPISODES = 2**31  # visits are counted in 32 bits

@@ -17,8 +17,9 @@ from advmdp.kernels.accounting.protocol import move_of_world
 from advmdp.kernels.model.graph import Graph
 from advmdp.kernels.model.losses import LossProgram
 from advmdp.kernels.runtime.targets import machine_code
-from advmdp.learners.base import EstimatesLosses, offers, sees_all_losses, sees_the_sum
+from advmdp.learners.base import EstimatesLosses, offers
 from advmdp.learners.compiled import policy_vectors
+from advmdp.learners.contract_checks import sees_all_losses, sees_the_sum
 from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
 from advmdp.one_thread import one_thread_of
 from advmdp.playing.contexts import enter_context

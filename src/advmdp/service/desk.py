@@ -13,14 +13,10 @@ from advmdp.checks.range_policy import checked_outside
 from advmdp.errors import InvalidInput
 from advmdp.layout import Table
 from advmdp.learners.adaptive.range_follower import RangeFollower
-from advmdp.learners.base import (
-    HasLayout,
-    IssuesRecords,
-    TakesContexts,
+from advmdp.learners.base import HasLayout, IssuesRecords, TakesContexts, context_of, offers
+from advmdp.learners.contract_checks import (
     checked_learner,
-    context_of,
     horizon_of,
-    offers,
     sees_all_losses,
     takes_any_losses,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Table
-from advmdp.learners.base import sees_all_losses, sees_the_sum
+from advmdp.learners.contract_checks import sees_all_losses, sees_the_sum
 from advmdp.learners.feedback import Aggregate, FullInformation, Trajectory
 
 

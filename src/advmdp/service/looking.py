@@ -10,15 +10,8 @@ from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
-from advmdp.learners.base import (
-    Auditable,
-    HasEpochs,
-    HasEpochStarts,
-    HasLayout,
-    HasWidth,
-    horizon_of,
-    offers,
-)
+from advmdp.learners.base import Auditable, HasEpochs, HasEpochStarts, HasLayout, HasWidth, offers
+from advmdp.learners.contract_checks import horizon_of
 from advmdp.learners.pair_knowledge import knowledge_of
 from advmdp.service.loss_history import LossBlocks
 from advmdp.service.service import Service

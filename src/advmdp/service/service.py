@@ -15,7 +15,8 @@ from advmdp.checks.range_policy import LossRange
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Table
-from advmdp.learners.base import Learner, checked_learner
+from advmdp.learners.base import Learner
+from advmdp.learners.contract_checks import checked_learner
 from advmdp.learners.saving.saveable import Saveable, contents
 from advmdp.service.closing import Closing, close
 from advmdp.service.desk import Desk

@@ -11,7 +11,8 @@ import numpy as np
 
 from advmdp.errors import AdvMDPError
 from advmdp.layout import Layout
-from advmdp.learners.base import HasLayout, TakesContexts, offers, sees_all_losses, sees_the_sum
+from advmdp.learners.base import HasLayout, TakesContexts, offers
+from advmdp.learners.contract_checks import sees_all_losses, sees_the_sum
 from advmdp.service import Service
 
 SOME_LOSS = 0.5

@@ -24,9 +24,9 @@ from advmdp.learners.base import (
     TakesContexts,
     offers,
     plays_compiled,
-    takes_any_losses,
 )
 from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.contract_checks import takes_any_losses
 from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.saving.saveable import Saveable, Saved
 from advmdp.learners.saving.state_checks import LARGEST_CLOCK

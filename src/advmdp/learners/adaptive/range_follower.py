@@ -13,12 +13,8 @@ from advmdp.checks.numbers import float_array
 from advmdp.checks.range_policy import LossRange
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
-from advmdp.learners.base import (
-    DeclaresFeedback,
-    offers,
-    sees_all_losses,
-    sees_the_sum,
-)
+from advmdp.learners.base import DeclaresFeedback, offers
+from advmdp.learners.contract_checks import sees_all_losses, sees_the_sum
 from advmdp.learners.feedback import (
     LARGEST_LOSS,
     check_full_information,

@@ -11,15 +11,8 @@ from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.layout import Floats, Layout
 from advmdp.learners.adaptive.any_losses import NOWHERE, AnyLossLearner
 from advmdp.learners.adaptive.per_context import PerContext
-from advmdp.learners.base import (
-    Observes,
-    Resumable,
-    TakesContexts,
-    is_made_for,
-    offers,
-    sees_all_losses,
-    takes_any_losses,
-)
+from advmdp.learners.base import Observes, Resumable, TakesContexts, offers
+from advmdp.learners.contract_checks import is_made_for, sees_all_losses, takes_any_losses
 from advmdp.learners.feedback import FlatEpisode, FullInformation
 from advmdp.learners.planners.regression import ForecastPlanner
 from advmdp.steps.upper_occupancy import checked_policy
