@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,15 @@ def test_words_hold_the_whole_state_of_a_generator() -> None:
     assert words_of(np.random.Generator(np.random.MT19937(1))) is None
 
 
+@pytest.fixture
+def _ctrl_c() -> Iterator[None]:
+    """Ctrl-C as a terminal has it; programs in the background of a shell ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ctrl_c")
 def test_ctrl_c_keeps_the_rewards(tmp_path: Path) -> None:
     def press(moment: Any) -> None:
         if moment.episodes == 20:
