@@ -53,6 +53,7 @@ BRIEF_FACTOR = {  # after fewer coins; at most 0.8 of the smallest ratio over si
     "bandit-uc-o-reps": 2.5,
     "bandit-uc-o-reps-floor": 3.5,
     "bandit-uc-o-reps-shifted": 2.7,
+    "uob-log-barrier": 2.6,
     "uob-reps-l1": 1.45,
     "uob-reps-l1-printed": 1.45,
 }
@@ -61,7 +62,7 @@ SAME_WITHOUT_DELAY = {
     "delayed-uob-ftrl": "uob-ftrl",
     "dapo": "dilated-bonus",
 }
-NONE_FOUND = {"ada-uc-o-reps", "lykouris", "uob-log-barrier"}
+NONE_FOUND = {"ada-uc-o-reps", "lykouris"}
 NOTHING_TO_CHOOSE = {
     *("ada-ftrl", "ada-ftrl-estimated", "ada-o-reps", "ada-mixture", "ada-mixture-estimated"),
     *("plan-window", "plan-window-known", "plan-exponential", "plan-exponential-known"),

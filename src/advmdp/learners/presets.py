@@ -23,11 +23,11 @@ All other learners with constants of a proof were searched in the same way with 
 episodes (``python -m benchmarks.short_presets``); their presets were judged on other shapes and
 seeds, 25,000 episodes.  Those with full information went to the end of their grids, where a learner
 follows the leader almost at once: these worlds do not punish that, an adversary who knows it does.
-``log_barrier`` is a weight, no multiple.  Where every candidate lost a training run to theory, or
-met steps that could not be certified, there is none: ``ada-uc-o-reps``, ``lykouris`` and
-``uob-log-barrier``.  The other adaptive learners and the uniform policy have nothing to choose; the
-memory of a planner is part of the model.  Learners for late feedback have the presets of those that
-they are when nothing is late; when it is very late, theory's parameters do better.
+``log_barrier`` is a weight, no multiple.  Where every candidate lost a training run to theory there
+is none: ``ada-uc-o-reps`` and ``lykouris``.  The other adaptive learners and the uniform policy
+have nothing to choose; the memory of a planner is part of the model.  Learners for late feedback
+have the presets of those that they are when nothing is late; when it is very late, theory's
+parameters do better.
 
 The guarantees of the theorems do NOT cover these parameters: the true transition may lie outside
 such narrow sets, and with so little implicit exploration single runs can fare worse than the
@@ -72,6 +72,7 @@ _CHOSEN: dict[str, dict[str, float]] = {
     "pomd": {"eta_scale": 30.0, "gamma_scale": 0.001, "log_scale": 0.001},
     "oppo": {"eta_scale": 22.4, "bonus_scale": 0.001},
     "apo-mvp": {"eta_scale": 16.0, "bonus_scale": 0.0005},
+    "uob-log-barrier": {"eta_scale": 11.2, "log_scale": 0.01},
     "tsallis-ftrl-aggregate": {"eta_scale": 2.0, "log_barrier": 0.1},
     "uob-ftrl-aggregate": {
         "eta_scale": 1.0,
