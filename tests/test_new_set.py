@@ -119,12 +119,11 @@ def test_it_is_played_on_a_gpu() -> None:
 
 NAMES = {kind.__name__ for kind in SETS}
 # ``uniform_measure`` and ``is_balanced`` ask whether everything is known; the row problems of
-# regularisers on triples are registered for the sets that have one, and ``am.minimise`` for them.
+# regularisers on triples are registered, by type, for the sets that have one.
 TELLS_APART = {
     "learners/mirror/initial_measure.py": {"KnownRows"},
     "kernels/ftrl/triples/ball_problem.py": {"BallRows"},
     "kernels/ftrl/triples/row_problem.py": {"BoxRows"},
-    "steps/minimise_triples.py": {"BoxRows"},
 }
 
 

@@ -17,6 +17,7 @@ from advmdp.kernels.planning.optimism import optimistic_response
 from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.confidence import make_rows_known
+from advmdp.kernels.sets.interface import known_transition
 from advmdp.layout import Floats, Layout
 from advmdp.steps.confidence import BoxSet, KnownTransition, L1Set
 from advmdp.steps.constraints import (
@@ -44,8 +45,8 @@ def minimise_over_set(cost: Any, transitions: Any, regulariser: Any, constraints
     record = regulariser.record(layout)
     if record.weight == 0.0:
         record = record._replace(kind=BARRIER)
-    if record.barrier.max() > 0.0 and isinstance(rows, BoxRows):
-        _refuse_impossible(layout, rows)
+    if record.barrier.max() > 0.0 and isinstance(transitions, BoxSet):
+        _refuse_impossible(layout, transitions.rows)
     limited = checked_constraints(layout, constraints)
     costs = _triple_costs(layout, cost, may_end=isinstance(transitions, PartialTransition))
     problem = _Problem(layout, rows, costs, record, limited)
@@ -72,7 +73,7 @@ class _Problem:
         )
         chance = np.repeat(1.0 / layout.row_sizes(), layout.row_sizes())
         known = np.repeat(rows.status == KNOWN, layout.row_sizes())
-        chance[known] = (rows.lower if isinstance(rows, BoxRows) else rows.centre)[known]
+        chance[known] = known_transition(rows).array[known]
         self._may_end = len(costs) > layout.n_entries
         self.measure = new_fixed_measure(layout, chance)
         self.dual = new_triple_dual(layout, may_end=self._may_end)
