@@ -16,7 +16,7 @@ practitioners make them; AdaFTRL with memories of all lengths; plans for a forec
 and mixtures of all these, which choose as they go.  The README says how the forecast was settled.
 
 What was learnt.  No mean of the past sees that wind which blows at noon blows in the afternoon; a
-forecast does.  Nobody needs to know that: the mixture finds out which of its nineteen members to
+forecast does.  Nobody needs to know that: the mixture finds out which of its twenty members to
 follow, with the failures known or not.
 """
 
