@@ -192,7 +192,7 @@ def report(trading: Trading, currency: str) -> None:
         other = trading.unknown.get(name)
         shown = "" if other is None else f"{_yearly(other):.1f}"
         print(f"  {name:<42}{_yearly(daily):>10.1f}{shown:>12}")
-    print(verdict(trading.expected, "earns"))
+    print(verdict(trading.expected, "earns", "the best single one"))
     lead = lead_over(trading, FOUR_WEEKS)
     print(
         f"It earns {lead.mean:.2f} thousand {currency} a year more than the {FOUR_WEEKS} "

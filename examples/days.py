@@ -141,14 +141,14 @@ def best_single(gained: Mapping[str, Any], combined: bool = False) -> str:
     return max(single, key=lambda name: float(single[name]))
 
 
-def verdict(gained: Mapping[str, Any], gains: str) -> str:
+def verdict(gained: Mapping[str, Any], gains: str, of_best: str) -> str:
     """What the mixture gains, in percent of the best; with two measures that are harder."""
     best, hardest = best_single(gained), best_single(gained, combined=True)
     total = {name: float(np.sum(daily)) for name, daily in gained.items()}
     usual = total[FOUR_WEEKS]
     lead = _percent(total[MIXTURE] - usual, total[hardest] - usual)
     return (
-        f"The {MIXTURE} {gains} {_percent(total[MIXTURE], total[best])} of the best single one "
+        f"The {MIXTURE} {gains} {_percent(total[MIXTURE], total[best])} of {of_best} "
         f"({best}).\nWith the {COMBINED} among these: {_percent(total[MIXTURE], total[hardest])} "
         f"({hardest}), and {lead} of its lead over the {FOUR_WEEKS}."
     )

@@ -167,7 +167,7 @@ def report(outcome: Outcome, unit: str) -> None:
         print(f"  {name:<44}{daily.mean():>10,.1f}{saved:>12}{other:>14}")
     at_once = outcome.costs[AT_ONCE]
     known = {n: at_once - d for n, d in outcome.costs.items() if n not in (AT_ONCE, FORESIGHT)}
-    print(verdict(known, "saves"))
+    print(verdict(known, "saves", "what the best single one does"))
     lead = lead_over(outcome, FOUR_WEEKS)
     print(
         f"It saves {lead.mean:.1f} {unit} a day more than the {FOUR_WEEKS} "
