@@ -124,12 +124,8 @@ def test_the_docstrings_examples() -> None:
 
 
 def test_the_verdict_says_what_is_easy_and_what_is_hard() -> None:
-    gained = {
-        days.MIXTURE: [5.0],
-        days.FOUR_WEEKS: [4.0],
-        "a": [6.0],
-        f"plan for {days.COMBINED}": [8.0],
-    }
+    combined = f"plan for {days.COMBINED}"
+    gained = {days.MIXTURE: [5.0], days.FOUR_WEEKS: [4.0], "a": [6.0], combined: [8.0]}
     said = days.verdict(gained, "earns", "the best single one")
     assert "earns 83.3% of the best single one (a)." in said
     assert f"62.5% ({combined}), and 25.0% of its lead" in said
