@@ -33,11 +33,11 @@ from days import (
     FOUR_WEEKS,
     MIXTURE,
     Interval,
-    best_single,
     block_bootstrap,
     follow,
     kinds_of,
     strategies,
+    verdict,
 )
 from prices import HISTORY, Prices, made_up_prices, read_prices
 from shared import Diary, draw_lines, dress, natural, new_figure, run_script
@@ -192,9 +192,7 @@ def report(trading: Trading, currency: str) -> None:
         other = trading.unknown.get(name)
         shown = "" if other is None else f"{_yearly(other):.1f}"
         print(f"  {name:<42}{_yearly(daily):>10.1f}{shown:>12}")
-    best = best_single(trading.expected)
-    share = trading.expected[MIXTURE].sum() / trading.expected[best].sum()
-    print(f"The {MIXTURE} earns {100 * share:.1f}% of the best single one ({best}).")
+    print(verdict(trading.expected, "earns", "the best single one"))
     lead = lead_over(trading, FOUR_WEEKS)
     print(
         f"It earns {lead.mean:.2f} thousand {currency} a year more than the {FOUR_WEEKS} "

@@ -8,7 +8,7 @@ it from what they have done themselves.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from shared import Diary
 
 import advmdp as am
 from advmdp.layout import Floats
-from advmdp.learners.mixtures.ada_mixture import forecasts, memories
+from advmdp.learners.mixtures.ada_mixture import COMBINED, WARM_UP, experts_of, votes_of
 from advmdp.world.loss_streams import Integers
 
 KINDS = 3  # of days: Monday to Friday, Saturday, Sunday
@@ -60,16 +60,26 @@ def rules(layout: am.Layout, transitions: Any = None) -> dict[str, Any]:
 
 def learners(layout: am.Layout, transitions: Any = None) -> dict[str, Any]:
     """AdaFTRL with memories of all lengths, for all days and for each kind; and forecasts."""
-    make = am.EstimatedAdaFTRL if transitions is None else am.AdaFTRL
-    plan = (
-        am.planners.RegressionPlanner if transitions is None else am.planners.KnownRegressionPlanner
+    known: dict[str, Any] = {} if transitions is None else {"transitions": transitions}
+    makers = (
+        (am.EstimatedAdaFTRL, am.planners.RegressionPlanner, am.planners.CombinationPlanner)
+        if transitions is None
+        else (am.AdaFTRL, am.planners.KnownRegressionPlanner, am.planners.KnownCombinationPlanner)
     )
-    known = {} if transitions is None else {"transitions": transitions}
-    grid = memories(make, layout, KINDS, **known)
-    return {f"AdaFTRL, {name}": learner for name, learner in grid.items()} | {
-        f"plan for a {name}": planner
-        for name, planner in forecasts(plan, layout, KINDS, **known).items()
-    }
+    found = experts_of(*makers, layout, KINDS, **known)
+    return {_title(name): learner for name, learner in found.items()}
+
+
+def _title(name: str) -> str:
+    """As the tables call it."""
+    if name.startswith("g = "):
+        return f"AdaFTRL, {name}"
+    return f"plan for {name}" if name == COMBINED else f"plan for a {name}"
+
+
+def mixture(layout: am.Layout, experts: dict[str, Any], transitions: Any = None) -> am.Mixture:
+    """As ``AdaMixture`` weighs its experts."""
+    return am.Mixture(layout, experts, transitions, votes=votes_of(experts), warm_up=WARM_UP)
 
 
 def strategies(layout: am.Layout, transitions: Any = None) -> dict[str, Any]:
@@ -78,8 +88,8 @@ def strategies(layout: am.Layout, transitions: Any = None) -> dict[str, Any]:
     return {
         **rules(layout, transitions),
         **learners(layout, transitions),
-        NOTHING_TO_CHOOSE: am.Mixture(layout, learners(layout, transitions), transitions),
-        MIXTURE: am.Mixture(layout, both, transitions),
+        NOTHING_TO_CHOOSE: mixture(layout, learners(layout, transitions), transitions),
+        MIXTURE: mixture(layout, both, transitions),
     }
 
 
@@ -121,7 +131,33 @@ def block_bootstrap(daily: Floats, seed: int = 0) -> Interval:
     return Interval(float(daily.mean()), float(low), float(high))
 
 
-def best_single(earned: dict[str, Floats]) -> str:
-    """The rule or learner that was best in hindsight; mixtures do not count."""
-    single = {name: daily.sum() for name, daily in earned.items() if "mixture" not in name}
+def best_single(gained: Mapping[str, Any], combined: bool = False) -> str:
+    """The rule or learner that was best in hindsight, by its daily gains; mixtures do not count.
+
+    Nor does the plan for combined forecasts, which mixes what all others foresee, unless asked for.
+    """
+    mixed = ("mixture",) if combined else ("mixture", COMBINED)
+    single = {n: np.sum(daily) for n, daily in gained.items() if not any(m in n for m in mixed)}
     return max(single, key=lambda name: float(single[name]))
+
+
+def verdict(gained: Mapping[str, Any], gains: str, of_best: str) -> str:
+    """What the mixture gains, in percent of the best; with two measures that are harder."""
+    best, hardest = best_single(gained), best_single(gained, combined=True)
+    total = {name: float(np.sum(daily)) for name, daily in gained.items()}
+    usual = total[FOUR_WEEKS]
+    lead = _percent(total[MIXTURE] - usual, total[hardest] - usual)
+    return (
+        f"The {MIXTURE} {gains} {_percent(total[MIXTURE], total[best])} of {of_best} "
+        f"({best}).\nWith the {COMBINED} among these: {_percent(total[MIXTURE], total[hardest])} "
+        f"({hardest}), and {lead} of its lead over the {FOUR_WEEKS}."
+    )
+
+
+def _percent(part: float, whole: float) -> str:
+    """Of something; where there was nothing to gain, no percentage says how much of it.
+
+    >>> _percent(1.0, 8.0), _percent(0.0, 0.0)
+    ('12.5%', '- %')
+    """
+    return f"{100 * part / whole:.1f}%" if whole > 0.0 else "- %"

@@ -16,7 +16,7 @@ practitioners make them; AdaFTRL with memories of all lengths; plans for a forec
 and mixtures of all these, which choose as they go.  The README says how the forecast was settled.
 
 What was learnt.  No mean of the past sees that wind which blows at noon blows in the afternoon; a
-forecast does.  Nobody needs to know that: the mixture finds out which of its nineteen members to
+forecast does.  Nobody needs to know that: the mixture finds out which of its twenty members to
 follow, with the failures known or not.
 """
 
@@ -40,6 +40,7 @@ from days import (
     kinds_of,
     rules,
     strategies,
+    verdict,
 )
 from prices import HISTORY, Prices, made_up_prices, read_prices
 from shared import Diary, draw_lines, dress, natural, new_figure, run_script
@@ -164,9 +165,9 @@ def report(outcome: Outcome, unit: str) -> None:
         blind = outcome.unknown.get(name)
         other = "" if blind is None else f"{100 * outcome.saved(blind):.1f}%"
         print(f"  {name:<44}{daily.mean():>10,.1f}{saved:>12}{other:>14}")
-    best = best_single({n: -d for n, d in outcome.costs.items() if n not in (AT_ONCE, FORESIGHT)})
-    share = outcome.saved(outcome.costs[MIXTURE]) / outcome.saved(outcome.costs[best])
-    print(f"The {MIXTURE} saves {100 * share:.1f}% of what the best single one does ({best}).")
+    at_once = outcome.costs[AT_ONCE]
+    known = {n: at_once - d for n, d in outcome.costs.items() if n not in (AT_ONCE, FORESIGHT)}
+    print(verdict(known, "saves", "what the best single one does"))
     lead = lead_over(outcome, FOUR_WEEKS)
     print(
         f"It saves {lead.mean:.1f} {unit} a day more than the {FOUR_WEEKS} "

@@ -142,6 +142,10 @@ class Drawn:
     squares of these deviations the rate is sqrt(M ln T / V), in the unit of the losses: nothing to
     choose.  For a rate known beforehand the expected regret to each of the M planners, with what
     all have learnt, is of order sqrt(M V ln T); for this one that is not proved here.
+
+    It is no part of the package: it rests on planners that learn from a path whoever chose it,
+    which those here do (``Replanner``) and no learner of the package with bandit feedback may:
+    they divide by the chance of their own path.  The part for those is ``am.Corral``.
     """
 
     FADING = 0.01  # the mean is over about a hundred episodes

@@ -133,6 +133,60 @@ def test_all_experts_learn_or_none() -> None:
         np.testing.assert_array_equal(after[name], array, err_msg=name)
 
 
+def test_who_refuses_nothing_learns_last() -> None:
+    """A leader beside an expert that refuses has learnt nothing either."""
+    leader = am.EstimatedAdaFTRL(LAYOUT)
+    mixture = am.Mixture(LAYOUT, [leader, am.FPOP(LAYOUT, 1)])
+    states, actions = sample_path(np.random.default_rng(0), DENSE.transitions, mixture.policy())
+    seen = feedback_of(mixture, states, actions, losses_of(DENSE, 0))
+    mixture.update(seen)
+    with pytest.raises(am.InvalidInput, match="all 1 episodes are played"):
+        mixture.update(seen)
+    assert leader.episodes == mixture.episodes == 1
+
+
+@every_rule
+def test_votes_are_copies_of_an_expert(rule: str) -> None:
+    """An expert with three votes weighs what three of its kind weigh together."""
+    names = list(some_experts())
+    voting = am.Mixture(
+        LAYOUT, some_experts(), DENSE.transitions, rule, votes={names[0]: 3, names[3]: 2}
+    )
+    copies = [
+        some_experts()[n] for n, k in zip(names, (3, 1, 1, 2, 1), strict=True) for _ in range(k)
+    ]
+    plain = am.Mixture(LAYOUT, copies, DENSE.transitions, rule)
+    for t in range(25):
+        together = np.add.reduceat(list(plain.weights.values()), [0, 3, 4, 5, 7])
+        np.testing.assert_allclose(list(voting.weights.values()), together, atol=1e-12)
+        for each in (voting, plain):
+            each.observe(losses_of(DENSE, t))
+    bounds = list(plain.regret_bounds.values())
+    np.testing.assert_allclose(
+        list(voting.regret_bounds.values()), [bounds[i] for i in (0, 3, 4, 5, 7)]
+    )
+
+
+def test_the_warm_up_teaches_experts_and_not_the_weights() -> None:
+    late = am.Mixture(LAYOUT, some_experts(), DENSE.transitions, warm_up=10)
+    for t in range(10):
+        late.observe(losses_of(DENSE, t))
+        assert set(late.weights.values()) == {0.2}
+    assert late.regret_bounds["leader"] == 0.0
+    late.observe(losses_of(DENSE, 10))
+    assert len(set(late.weights.values())) > 1
+
+
+def test_votes_that_do_not_fit_are_refused() -> None:
+    for given, message in (
+        ({"votes": {"nobody": 2}}, "no expert is called nobody"),
+        ({"votes": {"leader": 0}}, "votes"),
+        ({"warm_up": -1}, "warm_up"),
+    ):
+        with pytest.raises(am.InvalidInput, match=message):
+            am.Mixture(LAYOUT, some_experts(), DENSE.transitions, **given)  # type: ignore[arg-type]
+
+
 def test_experts_that_do_not_fit_are_refused() -> None:
     for experts, message in (
         ([], "experts: none"),
@@ -152,7 +206,7 @@ def test_experts_that_do_not_fit_are_refused() -> None:
 
 def test_contexts_reach_the_experts() -> None:
     mixture = am.AdaMixture(LAYOUT, DENSE.transitions, n_contexts=2)
-    assert len(mixture.weights) == 14
+    assert len(mixture.weights) == 15
     rng = np.random.default_rng(0)
     mean = rng.normal(size=LAYOUT.n_rows)
     contexts = np.arange(200) % 2

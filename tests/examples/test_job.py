@@ -120,4 +120,14 @@ def test_the_interval_covers_the_mean_of_dependent_days() -> None:
 
 
 def test_the_docstrings_examples() -> None:
-    assert doctest.testmod(days) == (0, 2)
+    assert doctest.testmod(days) == (0, 3)
+
+
+def test_the_verdict_says_what_is_easy_and_what_is_hard() -> None:
+    combined = f"plan for {days.COMBINED}"
+    gained = {days.MIXTURE: [5.0], days.FOUR_WEEKS: [4.0], "a": [6.0], combined: [8.0]}
+    said = days.verdict(gained, "earns", "the best single one")
+    assert "earns 83.3% of the best single one (a)." in said
+    assert f"62.5% ({combined}), and 25.0% of its lead" in said
+    nothing = days.verdict({days.MIXTURE: [0.0], days.FOUR_WEEKS: [0.0]}, "earns", "the best")
+    assert nothing.count("- %") == 3

@@ -66,7 +66,8 @@ NONE_FOUND = {"ada-uc-o-reps", "lykouris"}
 NOTHING_TO_CHOOSE = {
     *("ada-ftrl", "ada-ftrl-estimated", "ada-o-reps", "ada-mixture", "ada-mixture-estimated"),
     *("plan-window", "plan-window-known", "plan-exponential", "plan-exponential-known"),
-    *("plan-regression", "plan-regression-known", "uniform"),
+    *("plan-regression", "plan-regression-known"),
+    *("plan-combination", "plan-combination-known", "uniform"),
 }
 PROCESSES = {"coins": am.losses.Stochastic(MEAN), "majority": am.losses.Majority.against(MEAN)}
 SHORT = Path(__file__).parents[2] / "benchmarks" / "short_presets.json"

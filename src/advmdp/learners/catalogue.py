@@ -27,6 +27,7 @@ from advmdp.learners.mixtures.ada_mixture import AdaMixture, EstimatedAdaMixture
 from advmdp.learners.per_state.exp3_ix import Exp3IX
 from advmdp.learners.per_state.mdp_e import MDPE
 from advmdp.learners.per_state.ngs2010 import NGS2010
+from advmdp.learners.planners.combination import CombinationPlanner, KnownCombinationPlanner
 from advmdp.learners.planners.regression import KnownRegressionPlanner, RegressionPlanner
 from advmdp.learners.planners.rolling import (
     ExponentialPlanner,
@@ -167,6 +168,15 @@ BUILT_IN: dict[str, Maker] = {
     ),
     "plan-regression-known": Maker(
         KnownRegressionPlanner,
+        "known P, full information, no guarantee",
+        knows_transition=True,
+        has_horizon=False,
+    ),
+    "plan-combination": Maker(
+        CombinationPlanner, "unknown P, full information, no guarantee", has_horizon=False
+    ),
+    "plan-combination-known": Maker(
+        KnownCombinationPlanner,
         "known P, full information, no guarantee",
         knows_transition=True,
         has_horizon=False,

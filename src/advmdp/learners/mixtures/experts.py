@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from advmdp.checks.numbers import whole_number
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.layout import Floats, Layout
 from advmdp.learners.adaptive.any_losses import NOWHERE, AnyLossLearner
@@ -14,7 +16,7 @@ from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.base import Observes, Resumable, TakesContexts, offers
 from advmdp.learners.contract_checks import is_made_for, sees_all_losses, takes_any_losses
 from advmdp.learners.feedback import FlatEpisode, FullInformation
-from advmdp.learners.planners.regression import ForecastPlanner
+from advmdp.learners.planners.forecast import ForecastPlanner
 from advmdp.steps.upper_occupancy import checked_policy
 
 TAKES_EVERYTHING = (AnyLossLearner, ForecastPlanner)
@@ -42,6 +44,9 @@ class Experts:
         self.names = [str(name) for name in named]
         self._experts = [_checked(layout, expert, name) for name, expert in named.items()]
         self.learners = [e for e in self._experts if not isinstance(e, Fixed)]
+        self._policies = [_policy_of(expert) for expert in self._experts]
+        self._last = [e for e in self.learners if isinstance(e, TAKES_EVERYTHING)]
+        self._first = [e for e in self.learners if not isinstance(e, TAKES_EVERYTHING)]
         self.any_losses = all(takes_any_losses(learner) for learner in self.learners)
         sizes = {e.n_contexts for e in self.learners if offers(e, TakesContexts)}
         if len(sizes) > 1:
@@ -50,14 +55,8 @@ class Experts:
 
     def policies(self, layout: Layout, episode: int, context: int) -> Floats:
         """The policies of the coming episode, (K, R)."""
-        return np.array(
-            [
-                expert.policy_of(episode, context)
-                if isinstance(expert, Fixed)
-                else _flat_policy(layout, expert)
-                for expert in self._experts
-            ]
-        )
+        asked = zip(self._policies, self._experts, strict=True)
+        return np.array([ask(layout, each, episode, context) for ask, each in asked])
 
     def enter(self, context: int) -> None:
         for learner in self.learners:
@@ -71,10 +70,7 @@ class Experts:
         seen = FullInformation(states, episode.path % layout.n_actions, episode.losses)
         before: list[tuple[Any, Any]] = []
         try:
-            for learner in self.learners:
-                if isinstance(learner, TAKES_EVERYTHING):
-                    learner._learn(episode, (episode.losses, episode.losses))
-                    continue
+            for learner in self._first:
                 before.append((learner, learner.state()))
                 if played:
                     learner.update(seen)
@@ -84,14 +80,21 @@ class Experts:
             for learner, state in before:
                 learner.restore(state)
             raise
+        for learner in self._last:
+            learner._learn(episode, (episode.losses, episode.losses))
 
 
-def _flat_policy(layout: Layout, expert: Any) -> Floats:
-    """The policy over pairs, without a detour over tables where that is possible."""
-    acting = expert.learners[expert.context] if isinstance(expert, PerContext) else expert
-    if isinstance(acting, TAKES_EVERYTHING):
-        return acting.flat_policy()
-    return layout.flat_pairs(expert.policy())
+def _policy_of(expert: Any) -> Callable[[Layout, Any, int, int], Floats]:
+    """How to ask for its policy over pairs, without a detour over tables where that is possible."""
+    if isinstance(expert, Fixed):
+        return lambda layout, expert, episode, context: expert.policy_of(episode, context)
+    if isinstance(expert, TAKES_EVERYTHING):
+        return lambda layout, expert, episode, context: expert.flat_policy()
+    if isinstance(expert, PerContext) and isinstance(expert.learners[0], TAKES_EVERYTHING):
+        return lambda layout, expert, episode, context: expert.learners[
+            expert.context
+        ].flat_policy()
+    return lambda layout, expert, episode, context: layout.flat_pairs(expert.policy())
 
 
 def _numbered(given: Any) -> dict[str, Any]:
@@ -115,3 +118,11 @@ def _checked(layout: Layout, expert: Any, name: Any) -> Any:
     if not is_made_for(expert, layout):
         raise InvalidInput(f"experts: {name} has another layout; build all on one")
     return expert
+
+
+def checked_votes(names: list[str], votes: Any) -> NDArray[np.int64]:
+    """As how many each expert counts."""
+    given = {} if votes is None else dict(votes)
+    if unknown := sorted(str(name) for name in given if name not in names):
+        raise InvalidInput(f"votes: no expert is called {unknown[0]}", field="votes")
+    return np.array([whole_number(given.get(name, 1), "votes") for name in names])

@@ -26,7 +26,7 @@ from advmdp.learners.base import (
     TakesContexts,
 )
 from advmdp.learners.feedback import FlatEpisode, check_full_information, check_losses
-from advmdp.learners.mixtures.experts import Experts
+from advmdp.learners.mixtures.experts import Experts, checked_votes
 from advmdp.learners.mixtures.weights import RULES, Rule
 from advmdp.learners.saving.saveable import Saveable, Saved
 from advmdp.learners.saving.state_checks import LARGEST_CLOCK, Scope
@@ -66,9 +66,16 @@ class Mixture(
         "adahedge", "fixed-share" or "squint" (``learners/mixtures/weights.py``).
     prior
         How many visits the uniform distribution counts for in an estimate.
+    votes
+        As how many experts one counts, by its name, where that is not 1: several of a kind need not
+        outvote a single one of another kind.
+    warm_up
+        After how many episodes the experts begin to be weighed: what they do before they have seen
+        anything says little of what they will do.
 
-    Guarantee: with P known the regret to every expert is at most ``regret_bounds``, after every
-    episode and for every sequence of losses; with an estimate this holds of the losses under P^.
+    Guarantee: with P known the regret to every expert since the end of the warm-up is at most
+    ``regret_bounds``, after every episode and for every sequence of losses, K being the number of
+    votes; with an estimate this holds of the losses under P^.
     With experts that keep the sum of their own regrets small the mixture inherits it.  Cost of an
     episode: the experts', and two passes over the triples for each.
 
@@ -93,8 +100,11 @@ class Mixture(
         transitions: Any = None,
         rule: str = "adahedge",
         prior: float = 1.0,
+        votes: Mapping[str, int] | None = None,
+        warm_up: int = 0,
     ) -> None:
         self.layout = checked_layout(layout)
+        self.warm_up = whole_number(warm_up, "warm_up", least=0)
         self._one_thread = OneThread("learner")
         prior = checked_rate(prior, "prior")
         self._transition = (
@@ -105,7 +115,8 @@ class Mixture(
         if not isinstance(rule, str) or rule not in RULES:
             raise InvalidInput(f"{shown(rule)} is none of {', '.join(RULES)}", field="rule")
         self._experts = Experts(self.layout, experts)
-        self._rule: Rule = RULES[rule](len(self._experts.names))
+        self._votes = checked_votes(self._experts.names, votes)
+        self._rule: Rule = RULES[rule](int(self._votes.sum()))
         self._graph = self.layout.graph()
         self._mass = np.zeros(self.layout.n_states)
         self._clock = np.zeros(2, dtype=np.int64)  # episodes, context
@@ -118,7 +129,7 @@ class Mixture(
         """The policy of the coming episode, a pair table."""
         with self._one_thread:
             policies, measures = self._coming()
-            weights = self._rule.weights()
+            weights = self._weights()
         mixed, n_actions = weights @ measures, self.layout.n_actions
         reached = np.repeat(mixed.reshape(-1, n_actions).sum(axis=1), n_actions)
         plain = weights @ policies  # of states that nobody reaches
@@ -141,8 +152,9 @@ class Mixture(
             costs = self._coming()[1] @ episode.losses
             self._experts.learn(self.layout, episode)
             self._known = None
-            if len(episode.path) > 0 or not self._transition.estimated:
-                self._rule.update(costs)
+            can_weigh = len(episode.path) > 0 or not self._transition.estimated
+            if can_weigh and self.episodes >= self.warm_up:
+                self._rule.update(np.repeat(costs, self._votes))
             self._count(episode)
             self._clock[0] += 1
 
@@ -178,17 +190,27 @@ class Mixture(
     @property
     def weights(self) -> dict[str, float]:
         """The weights of the experts in the coming episode."""
-        return dict(zip(self._experts.names, self._rule.weights().tolist(), strict=True))
+        return dict(zip(self._experts.names, self._weights().tolist(), strict=True))
 
     @property
     def regret_bounds(self) -> dict[str, float]:
-        """What the regret to each expert cannot exceed, since the first episode."""
-        return dict(zip(self._experts.names, self._rule.regret_bounds().tolist(), strict=True))
+        """What the regret to each expert cannot exceed, since the end of the warm-up."""
+        bounds = np.minimum.reduceat(self._rule.regret_bounds(), self._first_votes)
+        return dict(zip(self._experts.names, bounds.tolist(), strict=True))
 
     @property
     def transition(self) -> Table:
         """The transition that experts are weighed with, known or estimated, a triple table."""
         return self.layout.triples(self._transition.chance.copy())
+
+    @property
+    def _first_votes(self) -> NDArray[np.int64]:
+        """Where the votes of each expert begin."""
+        return np.cumsum(self._votes) - self._votes
+
+    def _weights(self) -> Floats:
+        """The weights of the experts, of all their votes."""
+        return np.asarray(np.add.reduceat(self._rule.weights(), self._first_votes))
 
     def _coming(self) -> tuple[Floats, Floats]:
         """The experts' policies of the coming episode and their occupancy measures, (K, R)."""

@@ -4,6 +4,7 @@
 all others; one for each context is ``advmdp.PerContext`` of them.
 """
 
+from advmdp.learners.planners.combination import CombinationPlanner, KnownCombinationPlanner
 from advmdp.learners.planners.regression import KnownRegressionPlanner, RegressionPlanner
 from advmdp.learners.planners.rolling import (
     ExponentialPlanner,
@@ -13,7 +14,9 @@ from advmdp.learners.planners.rolling import (
 )
 
 __all__ = [
+    "CombinationPlanner",
     "ExponentialPlanner",
+    "KnownCombinationPlanner",
     "KnownExponentialPlanner",
     "KnownRegressionPlanner",
     "KnownWindowPlanner",

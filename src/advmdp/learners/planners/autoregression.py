@@ -55,15 +55,23 @@ class Autoregression:
         self._weights = np.zeros(n_contexts + 1)
         self._surprises = np.zeros((window, n_pairs))  # a ring
         self._products = np.zeros((window, window))  # K, in the order of the ring
+        self._learnt = 0  # episodes
+        self._known: tuple[tuple[int, int], Floats] | None = None  # when, and what is coming
 
     def learn(self, episode: int, context: int, losses: Floats) -> None:
-        """The losses of ``episode`` = 0, 1, ...; the first surprises nobody, nothing was said."""
+        """The losses of ``episode`` = 0, 1, ...; the first surprises nobody, nothing was said.
+
+        Several planners may share a regression: the first of them teaches it.
+        """
+        if episode < self._learnt:
+            return
         place = episode % len(self._surprises)
         self._surprises[place] = losses - self.mean(context) if episode else 0.0
         self._multiply(place)
         for part in (context, -1):
             self._sums[part] = self._forgetting * (self._sums[part] + losses)
             self._weights[part] = self._forgetting * (self._weights[part] + 1.0)
+        self._learnt = episode + 1
 
     def mean(self, context: int) -> Floats:
         """b: the fading mean of the context, and that of all episodes as one more of its own."""
@@ -71,21 +79,33 @@ class Autoregression:
         return np.asarray((self._sums[context] + pooled) / (self._weights[context] + 1.0))
 
     def coming(self, episode: int, context: int) -> Floats:
-        """The forecast of ``episode``."""
-        size = len(self._surprises)
-        ring = np.arange(max(episode - size, 0), episode) % size  # oldest first
-        before, after = ring[:-1], ring[1:]
-        scale = self._products[before, before].mean() if len(before) else 0.0
+        """The forecast of ``episode``, which is the one after the last that was learnt."""
+        if self._known is None or self._known[0] != (episode, context):
+            self._known = (episode, context), self.mean(context) + self._coming_surprise(episode)
+        return self._known[1].copy()
+
+    def _coming_surprise(self, episode: int) -> Floats | float:
+        """Solved in the order of the ring; the last surprise, which nothing has followed yet, has
+        an equation of its own that says zero."""
+        used = min(episode, len(self._surprises))
+        if used < 2:
+            return 0.0
+        last = (episode - 1) % len(self._surprises)
+        ridge = self._products[:used, :used].copy()
+        alike = ridge[:, last].copy()
+        ridge[last] = ridge[:, last] = 0.0
+        scale = ridge.trace() / (used - 1)
         if not scale > 0.0:
-            return self.mean(context)
-        ridge = self._products[np.ix_(before, before)]
-        ridge[np.diag_indices(len(before))] += self._penalty * scale
-        alike = np.linalg.solve(ridge, self._products[before, ring[-1]])
-        return np.asarray(self.mean(context) + alike @ self._surprises[after])
+            return 0.0
+        ridge.flat[:: used + 1] += self._penalty * scale
+        alike[last] = 0.0
+        shares = np.linalg.solve(ridge, alike)
+        following = np.concatenate([shares[-1:], shares[:-1]])  # each weighs what followed it
+        return np.asarray(following @ self._surprises[:used])
 
     def _multiply(self, place: int) -> None:
         """One row of K, pair by pair: the same bits whatever else the ring holds."""
-        products = (self._surprises * self._surprises[place]).sum(axis=1)
+        products = np.einsum("ij,j->i", self._surprises, self._surprises[place])
         self._products[place] = self._products[:, place] = products
 
     # ------------------------------------------------------------------ keeping
@@ -94,9 +114,22 @@ class Autoregression:
         """Copies; K follows from the surprises."""
         return {name: getattr(self, f"_{name}").copy() for name in ARRAYS}
 
-    def restore(self, saved: Saved) -> None:
-        """What ``state()`` returned, checked by the caller."""
+    def restore(self, saved: Saved, episodes: int) -> None:
+        """What ``state()`` returned after so many episodes, checked by the caller."""
         for name in ARRAYS:
             getattr(self, f"_{name}")[...] = saved[name]
         for place in range(len(self._surprises)):
             self._multiply(place)
+        self._learnt, self._known = episodes, None
+
+    def check(self, saved: Saved) -> None:
+        """Refuse a state that no run has."""
+        require_proper(saved)
+
+    def equals(self, other: Autoregression) -> bool:
+        """Whether both learn the same from the same losses."""
+        shapes = self._sums.shape == other._sums.shape and len(self._surprises) == len(
+            other._surprises
+        )
+        numbers = (self._forgetting, self._penalty) == (other._forgetting, other._penalty)
+        return shapes and numbers

@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from advmdp.checks.numbers import whole_number
-from advmdp.errors import InvalidInput
 from advmdp.kernels.model.transition import Transition
-from advmdp.layout import Floats, Layout, Table
-from advmdp.learners.adaptive.any_losses import NOWHERE, PRIOR, checked_forgetting
-from advmdp.learners.adaptive.per_context import MOST_CONTEXTS
-from advmdp.learners.base import (
-    AcceptsAnyLosses,
-    CountsEpisodes,
-    DeclaresFeedback,
-    HasLayout,
-    Observes,
-    Resumable,
-    TakesContexts,
-)
-from advmdp.learners.feedback import FlatEpisode, check_full_information, check_losses
-from advmdp.learners.pair_knowledge import PairKnowledge
-from advmdp.learners.planners.autoregression import Autoregression, require_proper
+from advmdp.layout import Layout
+from advmdp.learners.adaptive.any_losses import PRIOR, checked_forgetting
+from advmdp.learners.planners.autoregression import Autoregression
+from advmdp.learners.planners.forecast import ForecastPlanner, checked_contexts
 from advmdp.learners.planners.rolling import FORGETTING, RollingPlanner
-from advmdp.learners.saving.saveable import Saveable, Saved
 from advmdp.learners.tuning import checked_layout, checked_rate
-from advmdp.one_thread import OneThread
 from advmdp.steps.estimates import estimated_transition, known_transition, nothing_remembered
 
 REMEMBERED, PENALTY = 200, 1.0
 
 
-class ForecastPlanner(
-    Saveable,
-    HasLayout,
-    DeclaresFeedback,
-    CountsEpisodes,
-    AcceptsAnyLosses,
-    Observes,
-    TakesContexts,
-    Resumable,
-):
-    """Plays the best policy for the forecast; before the first losses, every action alike."""
-
-    feedback: Literal["full"] = "full"  # type: ignore[assignment]
-    accepts_any_losses: Literal[True] = True  # type: ignore[assignment]
+class _Regression(ForecastPlanner):
+    """What both versions share."""
 
     def __init__(
         self,
@@ -59,119 +29,16 @@ class ForecastPlanner(
         window: int,
         penalty: float,
     ) -> None:
-        self.layout = layout
-        self.n_contexts = whole_number(n_contexts, "n_contexts")
-        if self.n_contexts > MOST_CONTEXTS:
-            raise InvalidInput(f"{n_contexts} is above {MOST_CONTEXTS}", field="n_contexts")
+        contexts = checked_contexts(n_contexts)
         self.forgetting = checked_forgetting(forgetting)
         self.window = whole_number(window, "window", least=3)
         self.penalty = checked_rate(penalty, "penalty")
         nothing_remembered(layout, self.window, "window")  # refuses too long ones
-        self._losses = Autoregression(
-            layout.n_rows, self.n_contexts, self.forgetting, self.window, self.penalty
-        )
-        self._planner = RollingPlanner(layout, transition, 1.0, 0)
-        self._context = 0
-        self._one_thread = OneThread("learner")
-
-    # ------------------------------------------------------------------ the contract
-
-    def policy(self) -> Table:
-        """The policy of the coming episode, a pair table."""
-        return self._planner.policy()
-
-    def flat_policy(self) -> Floats:
-        """``policy()`` as a flat vector over pairs, for mixtures of many learners."""
-        return self._planner.flat_policy()
-
-    def update(self, feedback: Any) -> None:
-        """Learn from one episode played with ``policy()``."""
-        episode = check_full_information(self.layout, feedback, any_losses=True)
-        self._learn(self._planner._spread(episode), (episode.losses, episode.losses))
-
-    def observe(self, losses: Any) -> None:
-        """Learn from the losses of an episode that was not played: a pair table."""
-        flat = check_losses(self.layout, losses, any_losses=True)
-        self._learn(FlatEpisode(NOWHERE, NOWHERE, flat), (flat, flat))
-
-    def _learn(self, episode: FlatEpisode, losses: tuple[Floats, Floats]) -> None:
-        with self._one_thread:
-            self._losses.learn(self.episodes, self._context, losses[1])
-            self._planner._learn(episode, losses)
-            self._plan()
-
-    def enter(self, context: int) -> None:
-        """The coming episodes are of this context."""
-        number = whole_number(context, "context", least=0)
-        if number >= self.n_contexts:
-            raise InvalidInput(f"{context} is not in 0..{self.n_contexts - 1}", field="context")
-        with self._one_thread:
-            if number != self._context:
-                self._context = number
-                self._plan()
-
-    def _plan(self) -> None:
-        forecast = self._losses.coming(self.episodes, self._context)
-        self._planner._state.recent.mean[:] = forecast
-        self._planner.renew()
-
-    # ------------------------------------------------------------------ what can be looked at
-
-    @property
-    def episodes(self) -> int:
-        """Episodes learnt from so far, those of ``observe`` included."""
-        return self._planner.episodes
-
-    @property
-    def forecast(self) -> Table:
-        """What the coming episode is planned for, a pair table."""
-        return self._planner.forecast
-
-    @property
-    def transition(self) -> Table:
-        """The transition that it plans with, known or estimated, a triple table."""
-        return self._planner.transition
-
-    def pair_knowledge(self) -> PairKnowledge:
-        """What it holds of every pair."""
-        known = self._planner.pair_knowledge()
-        expected = self._losses.coming(self.episodes, self._context) if self.episodes else None
-        return known._replace(estimated_loss=expected)
-
-    # ------------------------------------------------------------------ keeping
-
-    def state(self) -> Saved:
-        """A copy of everything the future depends on, as plain arrays."""
-        with self._one_thread:
-            found: Saved = {"context": np.array([self._context])}
-            found |= {f"losses.{name}": array for name, array in self._losses.state().items()}
-            found |= {f"plan.{name}": array for name, array in self._planner.state().items()}
-        return found
-
-    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what ``state()`` returned, on a planner made with the same parameters."""
-        mine = self.state()
-        if set(saved) != set(mine) or any(
-            saved[name].shape != array.shape or saved[name].dtype != array.dtype
-            for name, array in mine.items()
-        ):
-            raise InvalidInput(
-                "restore: the saved state has other parts or shapes; restore into a planner with "
-                "the same layout and parameters"
-            )
-        context = int(saved["context"][0])
-        if not 0 <= context < self.n_contexts:
-            raise InvalidInput(f"restore: context {context} is not in 0..{self.n_contexts - 1}")
-        kept = {n.removeprefix("losses."): saved[n] for n in saved if n.startswith("losses.")}
-        require_proper(kept)
-        self._planner.restore(
-            {n.removeprefix("plan."): saved[n] for n in saved if n.startswith("plan.")}
-        )
-        self._losses.restore(kept)
-        self._context = context
+        losses = Autoregression(layout.n_rows, contexts, self.forgetting, self.window, self.penalty)
+        super().__init__(RollingPlanner(layout, transition, 1.0, 0), losses, contexts)
 
 
-class RegressionPlanner(ForecastPlanner):
+class RegressionPlanner(_Regression):
     """Losses in any unit, full information, unknown transition; plan for a forecast.
 
     The forecast is the fading mean of the context, and a linear function of how the last episode
@@ -222,7 +89,7 @@ class RegressionPlanner(ForecastPlanner):
         super().__init__(layout, transition, n_contexts, forgetting, window, penalty)
 
 
-class KnownRegressionPlanner(ForecastPlanner):
+class KnownRegressionPlanner(_Regression):
     """Losses in any unit, full information, known transition; plan for a forecast.
 
     ``RegressionPlanner`` with P in the place of its estimate.
