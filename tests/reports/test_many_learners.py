@@ -45,6 +45,14 @@ SMALLEST_TEXT = """() => {
 }"""
 
 
+NUMBERS_OF_AXES = """() => {
+  const drawings = [...document.querySelectorAll("section:not([hidden]) svg[role=img]")];
+  const isNumber = (text) => /^-?[\\d,.]+(e-?\\d+)?$/.test(text.textContent);
+  return drawings.flatMap((svg) => ["axis", "grid"].map((kind) =>
+    [...svg.querySelectorAll(`line.${kind} + text`)].filter(isNumber).length));
+}"""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     yield from launched()
@@ -80,6 +88,25 @@ def test_a_small_chart_for_each_under_what_it_knows(page: Page) -> None:
         assert chart.locator("path.ghost").count() == 17
     page.get_by_role("button", name="together").click()
     expect(page.locator("#regret figure > svg path.line")).to_have_count(18)
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_no_axis_has_a_single_number(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    for tab in ("overview", "regret", "comparisons"):
+        page.click(f"#tab-{tab}")
+        page.wait_for_function(f"() => ({NUMBERS_OF_AXES})().every((count) => count !== 1)")
+        assert max(page.evaluate(NUMBERS_OF_AXES)) > 1
+
+
+def test_bands_that_are_cut_at_the_edge_are_mentioned(browser: Browser, tmp_path: Path) -> None:
+    for spread, said in ((0.02, False), (5.0, True)):
+        made_up = made_up_results({"uob-reps": (1.0, 0.5)}, [100], 3, common=spread)
+        path = write_report(made_up, tmp_path / f"{said}.html")
+        for page in opened(browser, path):
+            page.click("#tab-regret")
+            note = page.locator("#regret figcaption").inner_text()
+            assert ("go on beyond it" in note) == said, spread
 
 
 def test_the_tooltip_leaves_nobody_out(page: Page) -> None:

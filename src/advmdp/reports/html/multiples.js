@@ -26,8 +26,7 @@ function multiples(panel, look, more) {
       fitted(figure, (width) => plot(svg, figure, small, look, width, key), 340);
     }
   }
-  const caption = element("figcaption", {}, box, panel.note);
-  if (box.querySelector(".cut")) caption.textContent += LOG_NOTE;
+  element("figcaption", {}, box, panel.note + edgeNotes(box));
   return box;
 }
 
