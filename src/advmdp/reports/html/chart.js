@@ -127,10 +127,14 @@ function drawSeries(group, series, panel, x, y, bottom, look, manner) {
     if (manner) made.classList.add(manner);
     return made;
   };
-  if (panel.y_log && !manner)
-    for (const i of points)
-      if ((series.y[i] <= 0 || (series.low && series.low[i] !== null && series.low[i] <= 0)) && series.x[i] > 0)
-        mark("path", {class: "cut", d: `M${(x(series.x[i]) - 4).toFixed(1)} ${bottom - 7}h8l-4 6Z`});
+  if (panel.y_log && !manner) {
+    let last = -Infinity;  // marks would cover each other where every value is zero
+    for (const i of points) {
+      const cut = series.y[i] <= 0 || (series.low && series.low[i] !== null && series.low[i] <= 0);
+      if (!cut || series.x[i] <= 0 || x(series.x[i]) < last + 14) continue;
+      mark("path", {class: "cut", d: `M${((last = x(series.x[i])) - 4).toFixed(1)} ${bottom - 7}h8l-4 6Z`});
+    }
+  }
   if (series.dots) {
     for (const i of banded)
       mark("line", {class: "whisker", x1: x(series.x[i]), x2: x(series.x[i]),
