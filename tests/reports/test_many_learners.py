@@ -175,6 +175,18 @@ def test_a_page_of_rewards_on_a_phone(browser: Browser, tmp_path: Path) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
+def test_a_page_of_many_rewards(browser: Browser, tmp_path: Path) -> None:
+    run = EnvironmentRun(np.arange(40) / 40, np.full(40, 7), seconds=2.0)
+    path = write_reward_report(dict.fromkeys(MANY, run), tmp_path / "r.html")
+    for page in opened(browser, path):
+        keys = [key.bounding_box() or {} for key in page.locator("#legend button").all()]
+        assert len({key["y"] for key in keys}) < len(keys) / 3  # several in a line
+        assert page.evaluate("at('legend').scrollHeight <= at('legend').clientHeight")
+        expect(page.locator("#charts .small")).to_have_count(2 * len(MANY))
+        page.locator("#legend button").first.click()
+        expect(page.locator("#charts .small")).to_have_count(2 * len(MANY) - 2)
+
+
 def test_downloads_hold_what_is_shown(page: Page) -> None:
     page.click("#tab-comparisons")
     (_, cell) = cells_of(RESULTS)

@@ -81,7 +81,8 @@ def export(
 ) -> None:
     """Write the curves of all finished runs (or a row per run) into one file.
 
-    'export STORE -o x.csv', or 'export x.csv', with or without '--store STORE'.  Beside the figures there is a column for every parameter of the specs.
+    'export STORE -o x.csv' or 'export x.csv --store STORE'.  Beside the figures there is a column
+    for every parameter of the specs.
     """
     from advmdp.files.atomic import write_atomically
     from advmdp.store import Store

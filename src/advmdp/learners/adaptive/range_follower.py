@@ -42,8 +42,8 @@ class RangeFollower:
     it are a half, a quarter, ... of it.  Between two beginnings with a range of width W the regret
     is at most W R_T up to the episode that leaves the range, with its losses moved into [low,
     high]; without that episode, which is not learnt from, it is at most W L more, and the episode
-    itself costs at most L times the next width, which is 2 W or more.  The sum over all ranges: with
-    probability 1 - (3 + log2 S) delta, at most 8 S R_T + 12 S L.
+    itself costs at most L times the next width, which is 2 W or more.  The sum over all ranges:
+    with probability 1 - (3 + log2 S) delta, at most 8 S R_T + 12 S L.
 
     That is the regret in losses whose unseen entries are moved into the range of their time.  Where
     losses are never below 0 it bounds the regret itself up to 1.6 S L (m + ln(1 / delta)): policies

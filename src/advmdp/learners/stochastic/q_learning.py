@@ -91,9 +91,9 @@ class QLearningH(_QLearning):
     iota counts them all, and the induction over layers needs only that V(x') was a lower bound when
     it was used.  Losses of one episode may depend on each other: up to L samples then deviate
     together, by L sqrt(iota / n) in all, which a bonus of sqrt(L^3 iota / n) has room for, with a
-    larger c.  The bound of the regret is not proved then: it charges the error of V(x') to the visit of
-    x' one step later, where a sample of another layer is followed by that layer's action.  Cost of
-    an episode: L |A| operations, whatever the layers; L^2 |A| with ``stationary``.
+    larger c.  The bound of the regret is not proved then: it charges the error of V(x') to the
+    visit of x' one step later, where a sample of another layer is followed by that layer's action.
+    Cost of an episode: L |A| operations, whatever the layers; L^2 |A| with ``stationary``.
 
     >>> from advmdp.learners.feedback import Trajectory
     >>> learner = QLearningH(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, c=0.01)
