@@ -167,3 +167,19 @@ def test_rewards_of_an_environment() -> None:
     assert run.reward.max() == 1.0
     assert run.reward_range == LossRange(0.0, 1.0, 2, 1)
     assert "reward_range=[0, 1] after 2 doublings" in repr(run)
+
+
+def test_the_bound_is_in_the_width_of_all_losses_not_of_those_seen() -> None:
+    """Uniform play of few episodes that never meets the one loss of a million, and pays nothing."""
+    layout = am.Layout(layer_sizes=(1, 1), n_actions=50)
+    mdp = am.LayeredMDP(layout, [np.ones((1, 50, 1))])
+    table = np.zeros((1, 50))
+    table[0, 49] = 1e6
+    run = am.play(mdp, replayed(table), am.Uniform(layout), 5, seed=0, losses_outside="adapt")
+    assert run.loss_range == LossRange(0.0, 1.0, 0, 0)
+    assert run.realised_loss[-1] == 0.0
+
+    def bound(S: float) -> float:  # L = 1, R_T = T, a probability of failure of 1%
+        return 8 * S * 5 + 12 * S + 1.6 * S * (2 + np.log2(S) + np.log(100))
+
+    assert bound(1.0) < run.regret[-1] < bound(1e6)

@@ -103,7 +103,10 @@ def test_prefixes_elsewhere_and_other_lengths_are_refused() -> None:
     plain, learner = am.UOBREPS(PLAIN, 10), am.UOBREPS(LAYOUT, 10)
     with pytest.raises(am.InvalidInput, match=r"3 losses needed, got 2; .*with_break_off, or aba"):
         plain.update(am.Trajectory([0, 1], [0, 0], [0.5, 0.5]))
-    with pytest.raises(am.InvalidInput, match=r"states .of an episode that broke off. needs 2"):
+    with pytest.raises(
+        am.InvalidInput,
+        match=r"states .of an episode that broke off after 2, with a state and an .* needs 2",
+    ):
         learner.update(am.Trajectory([0, 1, 1], [0, 0], [0.5, 0.5]))
     with pytest.raises(am.InvalidInput, match="3 losses needed"):
         learner.update(am.Trajectory([], [], []))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ LOSSES = am.losses.Stochastic(np.full(LAYOUT.n_rows, 0.5))
 
 def starts() -> am.PerStart:
     return am.PerStart(LAYOUT, lambda view: am.UOBREPS(view.layout, 10))
+
+
+def in_contexts() -> am.PerContext:
+    return am.PerContext(am.UOBREPS, LAYOUT, 2, n_episodes=10)
 
 
 def play(losses: Any = LOSSES, learner: Any = None) -> Any:
@@ -59,6 +64,30 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
             am.Trajectory([0, 0, 0, 0], [0, 0, 0], [0.0, np.nan, 0.0])
         ),
         "loss nan at step 1 is not finite; find out",
+    ),
+    "a function in place of a table": (
+        lambda: play(losses=am.losses.Stochastic(lambda episode: None)),
+        r"mean: give numbers, not .*am\.losses\.Custom\(function\)",
+    ),
+    "a function in place of tables": (
+        lambda: play(losses=am.losses.Switching(lambda episode: None, 10)),  # type: ignore[arg-type]
+        r"tables: give numbers, not .*am\.losses\.Custom\(function\)",
+    ),
+    "a function in place of the usual losses": (
+        lambda: am.losses.Majority.against(lambda episode: None),
+        r"usual: give numbers, not .*am\.losses\.Custom\(function\)",
+    ),
+    "a learner without update()": (
+        lambda: play(learner=SimpleNamespace(policy=list)),
+        r"with policy\(\) and update\(\), not .*, which has no update\(\)$",
+    ),
+    "a function as contexts": (
+        lambda: am.play(MDP, LOSSES, in_contexts(), 3, contexts=lambda episode: episode % 2),
+        r"contexts: give an array .*, not a function; such as numpy\.arange",
+    ),
+    "an episode without its context": (
+        lambda: am.Service(in_contexts()).begin(),
+        r"begin: PerContext has 2 contexts; say which, begin\(context=0\)",
     ),
     "a loss that is too large": (
         lambda: am.UOBREPS(LAYOUT, 9).update(

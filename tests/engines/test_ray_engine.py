@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from advmdp.cli import main
-from advmdp.errors import InvalidInput, MissingExtra
+from advmdp.errors import InvalidInput, MissingExtra, NoConnection
 from advmdp.experiments.engines import ray_cluster
 from advmdp.experiments.engines.interface import EngineOptions
 from advmdp.store import Store
@@ -100,6 +100,16 @@ def test_a_remote_address_needs_the_client(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(ray_cluster, "_lacks", lambda module: module == "grpc")
     with pytest.raises(MissingExtra, match=r"address: ray:// needs grpcio; install advmdp\[ray\]"):
         ray_cluster._connect("ray://127.0.0.1:1", None)
+
+
+def test_a_machine_that_is_too_busy_for_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    def time_out(**_: object) -> None:
+        raise Exception("The current node timed out during startup. This could happen because")
+
+    monkeypatch.setattr(ray_cluster._ray(), "init", time_out)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(NoConnection, match=r"did not start .* timed out .* --engine local$"):
+        ray_cluster._connect(None, 1)
 
 
 def test_a_client_that_is_not_let_in_is_told_of_the_token(monkeypatch: pytest.MonkeyPatch) -> None:

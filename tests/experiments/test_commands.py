@@ -85,9 +85,31 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
         assert set(frame["mdp.n_actions"]) == {2.0}
         assert frame.height == store.curves().height
         assert {"learner", "regret", "replicate"} <= set(frame.columns)
+        assert main(["export", str(store.path), "-o", str(flagged) + f".{form}"]) == 0
+        assert (tmp_path / f"curves.{form}").read_bytes() == file.read_bytes()
     file = tmp_path / "runs.csv"
     assert main(["export", str(file), "--csv", "--runs", "--store", str(store.path)]) == 0
     assert pl.read_csv(file).height == 4
+
+
+@pytest.mark.parametrize("command", ["ls", "gc", "report", "export", "watch --terminal"])
+def test_a_store_is_an_argument_or_an_option(  # type: ignore[no-untyped-def]
+    command, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    play_here(Store("there", create=True), runs_of(sweep_text()))
+    told = []
+    to_file = {"report": ["-o", "a.html"], "export": ["-o", "a.csv"]}.get(command, [])
+    for named in (["there"], ["--store", "there"], ["there", "--store", "there"]):
+        assert main([*command.split(), *named, *to_file]) == 0
+        told.append(capsys.readouterr().out)
+        assert main([*command.split(), "nowhere", *to_file]) == 2
+        capsys.readouterr()
+    assert told[0] == told[1]
+    if not command.startswith("watch"):  # which shows several
+        assert told[0] == told[2]
+        assert main([command, "there", "--store", "here", *to_file]) == 2
+        assert "two stores are named, there and here" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -119,6 +141,8 @@ def test_ls_show_export(tmp_path, capsys) -> None:  # type: ignore[no-untyped-de
             "learner.eta_scale: the list is empty; give at least one value",
         ),
         (["export", "x.txt"], "export: x.txt does not say which form; end it in .csv or"),
+        (["export"], "export: say where the file goes, such as -o curves.csv"),
+        (["export", "."], "export: say where the file goes, such as -o curves.csv"),
         (["export", "x.csv", "--csv", "--parquet"], "export: x.csv does not say which form"),
     ],
 )

@@ -154,6 +154,29 @@ def test_a_state_that_does_not_fit_the_pools_is_refused() -> None:
     learner.restore({**most, "clock": np.ones(1, dtype=np.int64)})
 
 
+@pytest.mark.parametrize(
+    ("make", "holds"),
+    [
+        (lambda layout: am.UCRL2(layout, stationary=True), False),
+        (lambda layout: am.UCRL2(layout), True),
+        (lambda layout: am.QLearningH(layout, 1000, stationary=True), True),
+        (lambda layout: am.UCBVICH(layout, 1000, stationary=True), True),
+    ],
+)
+def test_one_coin_for_all_steps_is_a_single_sample(make: Any, holds: bool) -> None:
+    """Losses of an episode that are equal: a bound that is made for independent ones may fail.
+
+    The mean loss is 1/2, so the value is L / 2.  After an episode of ones UCRL2 believes L samples;
+    the bonuses of the others are made for values up to L, and have room for it.
+    """
+    L = 200
+    layout = am.time_expand(np.ones((1, 1, 1)), horizon=L, pooled=True).layout
+    learner = make(layout)
+    learner.update(am.Trajectory([0] * (L + 1), [0] * L, [1.0] * L))
+    learner.policy()
+    assert (learner.lower_values[0][0, 0] <= 0.5 * L) == holds
+
+
 def test_without_stationary_the_pools_change_nothing() -> None:
     apart = am.time_expand(PLACES, horizon=5, loss=MEAN)
     runs = [

@@ -82,6 +82,34 @@ def test_a_small_chart_for_each_under_what_it_knows(page: Page) -> None:
     expect(page.locator("#regret figure > svg path.line")).to_have_count(18)
 
 
+def test_no_axis_has_one_or_two_numbers(page: Page) -> None:
+    """Of all ranges, in drawings of all sizes: -1,900 to 1,400 in a small one had a zero alone."""
+    ranges = [
+        [-1900, 1400, 2.6],
+        *(
+            [low, low + 10 ** (k / 7), n]
+            for low in (-3.3, -0.2, 0, 17)
+            for k in range(-14, 40)
+            for n in (2, 2.6, 7)
+        ),
+    ]
+    ticks = page.evaluate("(ranges) => ranges.map((one) => roundTicks(...one))", ranges)
+    for (low, high, _), found in zip(ranges, ticks, strict=True):
+        assert 3 <= len(found) <= 15
+        assert min(found) >= low - 1e-6 * (high - low)
+        assert max(found) <= high + 1e-6 * (high - low)
+
+
+def test_bands_that_are_cut_at_the_edge_are_mentioned(browser: Browser, tmp_path: Path) -> None:
+    for spread, said in ((0.02, False), (5.0, True)):
+        made_up = made_up_results({"uob-reps": (1.0, 0.5)}, [100], 3, common=spread)
+        path = write_report(made_up, tmp_path / f"{said}.html")
+        for page in opened(browser, path):
+            page.click("#tab-regret")
+            note = page.locator("#regret figcaption").inner_text()
+            assert ("go on beyond it" in note) == said, spread
+
+
 def test_the_tooltip_leaves_nobody_out(page: Page) -> None:
     page.click("#tab-regret")
     page.get_by_role("button", name="together").click()
@@ -146,6 +174,18 @@ def test_a_page_of_rewards_on_a_phone(browser: Browser, tmp_path: Path) -> None:
         page.set_viewport_size({"width": 375, "height": 800})
         expect(page.locator(".sign")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_a_page_of_many_rewards(browser: Browser, tmp_path: Path) -> None:
+    run = EnvironmentRun(np.arange(40) / 40, np.full(40, 7), seconds=2.0)
+    path = write_reward_report(dict.fromkeys(MANY, run), tmp_path / "r.html")
+    for page in opened(browser, path):
+        keys = [key.bounding_box() or {} for key in page.locator("#legend button").all()]
+        assert len({key["y"] for key in keys}) < len(keys) / 3  # several in a line
+        assert page.evaluate("at('legend').scrollHeight <= at('legend').clientHeight")
+        expect(page.locator("#charts .small")).to_have_count(2 * len(MANY))
+        page.locator("#legend button").first.click()
+        expect(page.locator("#charts .small")).to_have_count(2 * len(MANY) - 2)
 
 
 def test_downloads_hold_what_is_shown(page: Page) -> None:

@@ -56,7 +56,7 @@ def test_the_page_contains_everything_and_no_label_is_markup(tmp_path: Path) -> 
     text = path.read_text()
     assert "<good>" not in text
     assert "Lake &amp; shore" in text
-    assert data_of(text)["look"].keys() == {*PALETTES, "styles"}
+    assert data_of(text)["look"].keys() == {*PALETTES, "styles", "settings", "order"}
     assert all(package_text(ASSETS, name) in text for name in CHART_SCRIPTS)
     assert not re.search(r'(src|href)="http', text)
 

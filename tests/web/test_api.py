@@ -15,6 +15,7 @@ import pytest
 from benchmarks.serve_kills import feedback
 
 import advmdp as am
+from advmdp.checks.range_policy import LossRange
 from advmdp.service.draws import uniform
 from advmdp.web import grouping
 from advmdp.web.limits import Limits
@@ -167,6 +168,21 @@ def test_the_client_has_the_methods_and_results_of_a_service(
         client.begin(context=1)
     with pytest.raises(am.NoConnection, match="cannot be reached"):
         am.connect("http://127.0.0.1:9", patience=0.01)
+
+
+def test_a_range_that_follows_the_losses_is_shown() -> None:
+    services = {
+        "pump": am.Service(learner(), losses_outside="adapt"),
+        "shop": am.Service(learner(), losses_outside="clip"),
+    }
+    with serving(services) as ask:
+        client = am.connect(f"http://127.0.0.1:{ask.port}/pump")
+        assert client.loss_range == LossRange(0.0, 1.0, 0, 0)
+        client.finish(client.begin(), am.Trajectory([0, 1, 0, 0], [1, 0, 1], [3.5, 0.0, 0.9]))
+        assert client.loss_range == services["pump"].loss_range == LossRange(0.0, 4.0, 2, 1)
+        status, state = ask("GET", "/api/v1/services/pump")
+        assert (status, state["loss_range"]["doublings"]) == (200, 2)
+        assert ask("GET", "/api/v1/services/shop")[1]["loss_range"] is None
 
 
 def test_several_services_and_contexts() -> None:

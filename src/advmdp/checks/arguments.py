@@ -87,7 +87,10 @@ def with_methods(
     ``remedy`` says what to do with a wrong value; an empty text is left out.
     """
     got = f"the class {value.__name__}" if isinstance(value, type) else shown(value)
-    if isinstance(value, type) or not all(callable(getattr(value, m, None)) for m in methods):
+    missing = [method for method in methods if not callable(getattr(value, method, None))]
+    if isinstance(value, type) or missing:
+        if not isinstance(value, type) and len(missing) < len(methods):
+            got += f", which has no {' and no '.join(f'{method}()' for method in missing)}"
         listed = " and ".join(f"{method}()" for method in methods)
         advice = remedy(value) if remedy is not None else ""
         what_to_do = f"; {advice}" if advice else ""

@@ -64,9 +64,9 @@ def merge(
         )
 
 
-def collect(store: opt.StoreArgument = opt.DEFAULT_STORE) -> None:
+def collect(store: opt.StoreArgument = None, same: opt.SameStoreOption = None) -> None:
     """Remove damaged runs, abandoned drafts and what finished runs left behind."""
     from advmdp.store import Store
     from advmdp.store.housekeeping import collect_garbage
 
-    typer.echo(f"{collect_garbage(Store(store)):,} bytes freed")
+    typer.echo(f"{collect_garbage(Store(opt.store_of(store, same))):,} bytes freed")

@@ -36,7 +36,13 @@ OPTION_OF_FIELD = {
 }
 
 StoreOption = Annotated[Path, typer.Option("--store", help="The folder that keeps the runs.")]
-StoreArgument = Annotated[Path, typer.Argument(help="The folder that keeps the runs.")]
+# Commands about a whole store take it as their argument or, as all others do, by --store.
+StoreArgument = Annotated[
+    Path | None, typer.Argument(help="The folder that keeps the runs; results/store by default.")
+]
+SameStoreOption = Annotated[
+    Path | None, typer.Option("--store", help="The folder that keeps the runs, named here.")
+]
 EngineOption = Annotated[
     str, typer.Option("--engine", help=f"Where runs are played: {engine_names()}.")
 ]
@@ -131,6 +137,13 @@ SetOption = Annotated[
 
 DEFAULT_STORE = Path("results/store")
 DEFAULT_LAYERS, DEFAULT_ACTIONS = "1,3,3,1", 2
+
+
+def store_of(argument: Path | None, option: Path | None) -> Path:
+    """The store that was named in one of the two places, or the default one."""
+    if argument is not None and option is not None and argument != option:
+        raise InvalidInput(f"two stores are named, {argument} and {option}; leave one of them out")
+    return argument or option or DEFAULT_STORE
 
 
 def layer_sizes_of(text: str) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from advmdp.plain_text import plain_text
 
 
 def list_runs(
-    store: opt.StoreArgument = opt.DEFAULT_STORE,
+    store: opt.StoreArgument = None,
     learner: opt.LearnerFilter = None,
     mdp: opt.MDPFilter = None,
     losses: opt.LossesFilter = None,
@@ -24,6 +24,7 @@ def list_runs(
         bool, typer.Option("--totals", help="Numbers of runs, episodes and hours alone.")
     ] = False,
     as_json: opt.JSONOption = False,
+    same: opt.SameStoreOption = None,
 ) -> None:
     """List the runs of a store, or some of them."""
     from advmdp.cli.terminal.listing import runs_lines, totals_lines
@@ -31,7 +32,7 @@ def list_runs(
     from advmdp.store.progress.under_way import positions
     from advmdp.store.selection import Selection
 
-    there = Store(store)
+    there = Store(opt.store_of(store, same))
     frame = Selection(learner, mdp, losses, status, episodes).of(there.runs())
     if totals:
         typer.echo("\n".join(totals_lines(frame)))
@@ -65,8 +66,13 @@ def show(
 
 
 def export(
-    output: Annotated[Path, typer.Argument(help="Where the file goes: .csv or .parquet.")],
-    store: opt.StoreOption = opt.DEFAULT_STORE,
+    store: Annotated[
+        Path | None, typer.Argument(help="The folder that keeps the runs; without -o, the file.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where the file goes: .csv or .parquet.")
+    ] = None,
+    same: opt.SameStoreOption = None,
     csv: Annotated[bool, typer.Option("--csv", help="CSV, whatever the name ends in.")] = False,
     parquet: Annotated[bool, typer.Option("--parquet", help="Parquet, likewise.")] = False,
     runs: Annotated[
@@ -75,12 +81,17 @@ def export(
 ) -> None:
     """Write the curves of all finished runs (or a row per run) into one file.
 
-    Beside the figures there is a column for every parameter of the specs.
+    'export STORE -o x.csv' or 'export x.csv --store STORE'.  Beside the figures there is a column
+    for every parameter of the specs.
     """
     from advmdp.files.atomic import write_atomically
     from advmdp.store import Store
     from advmdp.store.frames import as_bytes, with_identity, with_parameters
 
+    if output is None:
+        store, output = None, store
+    if output is None or output.is_dir():
+        raise InvalidInput("export: say where the file goes, such as -o curves.csv")
     if not csv and not parquet:
         csv, parquet = output.suffix == ".csv", output.suffix == ".parquet"
     if csv == parquet:
@@ -90,7 +101,7 @@ def export(
         )
     if not output.parent.is_dir():
         raise StorageFailure(f"export: there is no folder {output.parent}; create it first")
-    there = Store(store)
+    there = Store(opt.store_of(store, same))
     listed = there.runs()
     frame = with_parameters(listed if runs else with_identity(there.curves(), listed), listed)
     write_atomically(output, [as_bytes(frame, csv=csv)])

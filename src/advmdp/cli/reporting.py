@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 
 def report(
-    store: opt.StoreArgument = opt.DEFAULT_STORE,
+    store: opt.StoreArgument = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.")] = Path(
         "report.html"
     ),
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     baseline: opt.BaselineOption = None,
+    same: opt.SameStoreOption = None,
 ) -> None:
     """Write one HTML page about all finished runs; it opens offline."""
     from advmdp.reports.html.report_page import write_report
 
-    path = write_report(_results(store), output, title, baseline)
+    path = write_report(_results(opt.store_of(store, same)), output, title, baseline)
     typer.echo(plain_text(f"Report: {path}"))
 
 

@@ -15,6 +15,9 @@ def watch(
     stores: Annotated[
         list[Path] | None, typer.Argument(help="Folders of stores; results/store by default.")
     ] = None,
+    named: Annotated[
+        list[Path] | None, typer.Option("--store", help="The same; may be repeated.")
+    ] = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Where the page is served; 0: any free port.")
     ] = 0,
@@ -31,7 +34,7 @@ def watch(
     """
     from advmdp.store import Store
 
-    places = stores or [opt.DEFAULT_STORE]
+    places = [*(stores or ()), *(named or ())] or [opt.DEFAULT_STORE]
     for place in places:
         Store(place)  # refuses what is none
     if terminal:

@@ -130,8 +130,11 @@ def _completed(layout: Layout, trajectory: Trajectory, losses: Floats) -> Trajec
             f"trajectory: {n_layers} losses needed, got {played}; for episodes that break off make "
             "the layout with advmdp.with_break_off, or abandon them"
         )
-    states = _numbers(trajectory.states, played, "states (of an episode that broke off)")
-    actions = _numbers(trajectory.actions, played, "actions (of an episode that broke off)")
+    what = (
+        f"(of an episode that broke off after {played}, with a state and an action for each loss)"
+    )
+    states = _numbers(trajectory.states, played, f"states {what}")
+    actions = _numbers(trajectory.actions, played, f"actions {what}")
     rest = [n - 1 for n in layout.layer_sizes[played:]]
     return Trajectory(
         np.append(states, rest),

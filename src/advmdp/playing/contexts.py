@@ -20,6 +20,11 @@ def checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[np
         raise InvalidInput(
             f"contexts: {type(learner).__name__} takes none; play PerContext of its class"
         )
+    if callable(contexts):
+        raise InvalidInput(
+            "contexts: give an array with a number for each episode, not a function; such as "
+            "numpy.arange(n_episodes) % n_contexts"
+        )
     given = whole_array(contexts, "contexts")
     if given.ndim != 1 or len(given) < n_episodes:
         raise InvalidInput(f"contexts: give {n_episodes} numbers, one for each episode")

@@ -73,16 +73,22 @@ def reward_page(runs: Runs, title: str = TITLE) -> str:
     data = {
         "counts": _counts(groups, length),
         "learners": list(groups),
-        "look": {**PALETTES, "styles": styles_of(list(groups))},
+        "look": {
+            **PALETTES,
+            "styles": styles_of(list(groups)),
+            "settings": dict.fromkeys(groups, ""),  # one group: what each is told is not known
+            "order": [""],
+        },
         "panels": panel_data([_so_far(rewards, length), _recent(rewards, length)]),
         "sheet": asdict(_table(groups, rewards, length)),
     }
+    scripts = (*CHART_SCRIPTS, "multiples.js", "rewards.js")
     return self_contained(
         title,
         data,
         body=package_text(ASSETS, "rewards.html"),
         style=package_text(ASSETS, "page.css"),
-        script="".join(package_text(ASSETS, name) for name in (*CHART_SCRIPTS, "rewards.js")),
+        script="".join(package_text(ASSETS, name) for name in scripts),
     )
 
 

@@ -131,6 +131,15 @@ class Desk:
         x = self.words.checked_state(k, state)
         return drawn(episode.issued.policy[k][x], uniform(self.draw_key, episode.number, k, x))
 
+    def check_context(self, context: Any) -> None:
+        """Refuse to take an episode without one to be in the context of the last."""
+        number = getattr(self.learner, "n_contexts", 1)
+        if context is None and number > 1:
+            raise InvalidInput(
+                f"begin: {type(self.learner).__name__} has {number} contexts; say which, "
+                "begin(context=0)"
+            )
+
     def _check_may_begin(self, context: Any) -> None:
         learner = self.learner
         takes_many = offers(learner, IssuesRecords) or sees_all_losses(learner)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.checks.range_policy import LossRange
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
 from advmdp.learners.base import Auditable, HasEpochs, HasEpochStarts, HasLayout, HasWidth, offers
@@ -30,6 +31,7 @@ class Look(NamedTuple):
     open: list[tuple[int, int | None]]
     """Number and context of the episodes that have been open for the longest."""
     clipped: int
+    loss_range: LossRange | None
     horizon: int | None
     epoch: int | None
     epoch_starts: NDArray[np.int64] | None
@@ -55,6 +57,7 @@ def look_at(service: Service) -> Look:
             n_open=len(desk.open),
             open=[(one.number, one.context) for one in desk.open][:MOST_TICKETS],
             clipped=desk.clipped,
+            loss_range=None if desk.following is None else desk.following.range,
             horizon=horizon_of(learner),
             epoch=learner.epoch if offers(learner, HasEpochs) else None,
             epoch_starts=None if starts is None else np.array(starts),

@@ -184,13 +184,14 @@ class Service(KeptInFolder, Shown):
     # ------------------------------------------------------------------ episodes
 
     def begin(self, context: int | None = None, key: str | None = None) -> Ticket:
-        """A new episode; in this context, for a learner that takes contexts.
+        """A new episode; in this context, for a learner of several contexts.
 
         Who may have to ask again, because an answer can get lost, chooses a ``key`` for every
         episode: as long as that episode is open, the same key gets the same ticket.
         """
         with self._lock:
             self._catch_up()
+            self._desk.check_context(context)
             digest = None if key is None else digest_of_key(key)
             known = None if digest is None else self._desk.handed_out_as(digest, context)
             if known is not None:

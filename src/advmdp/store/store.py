@@ -226,8 +226,8 @@ class Store(Shown):
         found = [m for m in self.manifests() if m["run"].startswith(run)]
         exact = [m for m in found if m["run"] == run]
         if len(exact or found) != 1:
-            what = "no run" if not found else f"{len(found)} runs"
-            raise InvalidInput(f"run: {what} of {self.path} begin with {run!r}; see 'advmdp ls'")
+            what = f"{len(found)} runs begin" if found else "no run begins"
+            raise InvalidInput(f"run: {what} with {run!r} in {self.path}; see 'advmdp ls'")
         return (exact or found)[0]
 
     def runs(self) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from advmdp.checks.range_policy import LossRange
 from advmdp.display.shown import Shown
 from advmdp.errors import AdvMDPError, InvalidInput
 from advmdp.layout import Table
@@ -115,6 +116,12 @@ class RemoteService(Shown):
     def losses_outside(self) -> str:
         """What happens to losses that leave [0, 1]."""
         return str(self.state()["losses_outside"])
+
+    @property
+    def loss_range(self) -> LossRange | None:
+        """The range of ``losses_outside="adapt"``, with its doublings; None for other choices."""
+        found = self.state()["loss_range"]
+        return None if found is None else LossRange(**found)
 
     def close(self) -> None:
         """End the connection of this thread; a later call opens a new one."""

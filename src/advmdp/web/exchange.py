@@ -138,11 +138,12 @@ class Exchange:
 
     def _progress(self) -> dict[str, Any]:
         with self.service.locked() as desk:
-            learner = desk.learner
+            learner, following = desk.learner, desk.following
             return {
                 **self._counts(),
                 "clipped": desk.clipped,
                 "losses_outside": desk.losses_outside,
+                "loss_range": None if following is None else following.range._asdict(),
                 "episodes": learner.episodes if offers(learner, CountsEpisodes) else None,
                 "epoch": learner.epoch if offers(learner, HasEpochs) else None,
                 "mean_width": float(learner.mean_width) if offers(learner, HasWidth) else None,

@@ -182,11 +182,21 @@ class LayoutNow(BaseModel):
     action_names: list[list[list[str]]]
 
 
+class LossRangeNow(BaseModel):
+    """The range that follows the losses, in the unit of the losses."""
+
+    low: float
+    high: float
+    doublings: int
+    unlearnt: int = Field(description="Episodes that showed the range to be too small.")
+
+
 class ServiceState(Summary):
     """Everything about a service that is not a table of numbers."""
 
     clipped: int
-    losses_outside: str
+    losses_outside: str = Field(description="refuse, clip or adapt")
+    loss_range: LossRangeNow | None = Field(description="Where losses_outside is adapt.")
     episodes: int | None
     epoch: int | None
     mean_width: float | None

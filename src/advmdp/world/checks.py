@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from advmdp.checks.arguments import instance, is_sequence
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout
 
@@ -25,6 +26,7 @@ def unit_pairs(
     ...
     advmdp.errors.InvalidInput: mean: 1.5 at layer 1, state 1, action 0; losses lie in [0, 1]
     """
+    refuse_function(table, name)
     flat = instance(layout, Layout, "layout").flat_pairs(table, name, fill=True)
     outside = (flat < 0.0) | (flat > 1.0)
     if outside.any() and not any_losses:
@@ -35,10 +37,20 @@ def unit_pairs(
     return flat
 
 
+def refuse_function(table: Any, name: str) -> None:
+    """A function in the place of numbers belongs elsewhere."""
+    if callable(table):
+        raise InvalidInput(
+            f"{name}: give numbers, not {shown(table)}; losses that a function chooses are "
+            "am.losses.Custom(function)"
+        )
+
+
 def unit_tables(
     layout: Layout, tables: Any, name: str, *, any_losses: bool = False, remedy: str = ""
 ) -> Floats:
     """A sequence of K such tables as one new array of shape (K, R)."""
+    refuse_function(tables, name)
     if not is_sequence(tables) or len(tables) == 0:
         raise InvalidInput(f"{name}: give a sequence of at least one pair table")
     return np.stack(

@@ -15,7 +15,7 @@ from advmdp.errors import InvalidInput
 from advmdp.kernels.model.losses import CYCLE, DRIFT, MAJORITY, MARKED
 from advmdp.layout import Layout
 from advmdp.seeds import Seed, generator
-from advmdp.world.checks import SAY_ANY, unit_pairs, unit_tables
+from advmdp.world.checks import SAY_ANY, refuse_function, unit_pairs, unit_tables
 from advmdp.world.loss_streams import ProgramStream, loss_program
 
 MOST_CORRUPTED = 10**8  # episodes; their numbers are kept
@@ -147,6 +147,7 @@ class Majority:
     ) -> Majority:
         """The process with all preferences reversed when adverse: ``adverse = 1 - usual``."""
         adverse: Any
+        refuse_function(usual, "usual")
         if isinstance(usual, np.ndarray) and usual.ndim == 1 and usual.dtype != object:
             adverse = 1.0 - float_array(usual, "usual")
         elif is_sequence(usual):

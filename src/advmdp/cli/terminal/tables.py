@@ -9,6 +9,8 @@ from rich.text import Text
 from advmdp.plain_text import plain_text
 from advmdp.reports.tables.table_data import TableData
 
+WIDE = 6  # columns; more of them are closer together, so that names stay whole on 80 letters
+
 
 def rich_table(data: TableData, heading: str = "") -> Table:
     """A table for ``rich``; ``heading`` follows its title."""
@@ -20,6 +22,7 @@ def rich_table(data: TableData, heading: str = "") -> Table:
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
+        padding=(0, 0 if len(data.columns) > WIDE else 1),
     )
     for i, column in enumerate(data.columns):
         number = any(row.entries[i].value is not None for row in data.rows)

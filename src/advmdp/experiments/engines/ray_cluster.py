@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from advmdp.errors import InvalidInput, MissingExtra
+from advmdp.errors import InvalidInput, MissingExtra, NoConnection
 from advmdp.experiments.engines.interface import (
     DEFAULT_OPTIONS,
     CheckpointSchedule,
@@ -219,8 +219,13 @@ def _connect(address: str | None, workers: int | None) -> None:
             logging_level=logging.ERROR,
             configure_logging=True,
         )
-    except (ConnectionError, RuntimeError, ValueError) as problem:
-        first = str(problem).splitlines()[0]
+    except Exception as problem:  # Ray raises plain ones too, as when a busy machine is too slow
+        first = (str(problem) or type(problem).__name__).splitlines()[0]
+        if address is None and "RAY_ADDRESS" not in os.environ:
+            raise NoConnection(
+                f"Ray did not start on this machine: {first} Try again when less is running, or "
+                "play with --engine local"
+            ) from None
         if is_remote and "timeout" in first:
             first = f"{first}; {TOKEN_REMEDY}"
         raise InvalidInput(f"cannot connect to a Ray cluster: {first}", field="address") from None

@@ -33,17 +33,26 @@ class RangeFollower:
     leaves the range, the range is doubled upwards or downwards until it holds the loss, nothing is
     learnt from that episode, and the learner begins again, in place, as it was made.
 
-    Guarantee, for a learner whose regret after T episodes with losses in [0, 1] is at most R_T with
-    probability 1 - delta.  Let S be the width of the smallest interval that holds 0, 1 and all
-    losses seen, and m the doublings.  The last range is at most 4 S wide (2 S if only one end
-    moved), so m <= 2 + log2 S; the ranges before it are a half, a quarter, ... of it, and the
-    regret against one policy is at most the sum of the regrets between two beginnings.  Hence, with
-    probability 1 - (m + 1) delta, it is at most 8 S (R_T + L): the L is for the episodes that
-    nothing is learnt from.  It is the regret in losses whose unseen entries are moved into the
-    range of their time.  Where only the upper end is unknown (losses are never below 0) that is no
-    less than the regret itself, because moving unseen losses down helps no one but the comparator;
-    a policy whose losses far below the range were never seen is compared with by their clipped
-    values.
+    Guarantee, for a learner whose regret over T episodes with losses in [0, 1] is at most R_T with
+    probability 1 - delta against an adversary who sees the paths.  (When the range moves depends on
+    the paths, so a bound against oblivious adversaries is not enough, unless all losses are seen.
+    A game that stops early is one whose further losses are 0, so R_T holds until any beginning.)
+    Let S be the width of the smallest interval that holds 0, 1 and all losses, and m the doublings.
+    The last range is at most 4 S wide (2 S if only one end moved), so m <= 2 + log2 S; those before
+    it are a half, a quarter, ... of it.  Between two beginnings with a range of width W the regret
+    is at most W R_T up to the episode that leaves the range, with its losses moved into [low,
+    high]; without that episode, which is not learnt from, it is at most W L more, and the episode
+    itself costs at most L times the next width, which is 2 W or more.  The sum over all ranges:
+    with probability 1 - (3 + log2 S) delta, at most 8 S R_T + 12 S L.
+
+    That is the regret in losses whose unseen entries are moved into the range of their time.  Where
+    losses are never below 0 it bounds the regret itself up to 1.6 S L (m + ln(1 / delta)): policies
+    compared with can only gain, and the chances p_t to meet a loss beyond the range, each of which
+    costs S L at most and leads to a doubling, sum to at most 1.6 (m + ln(1 / delta)) with
+    probability 1 - delta, since exp(sum_t (1 - 1/e) p_t - [met]) is a supermartingale.  S is that
+    of all losses, not only of those seen: a large loss of a pair that was never met is part of the
+    regret in expected losses (``Run.regret``).  Below 0, a policy whose losses far below the range
+    were never seen is compared with by their clipped values.
 
     Reference: the doubling trick, for the range instead of the horizon; Cesa-Bianchi and Lugosi,
     "Prediction, Learning, and Games", 2006, section 2.3.

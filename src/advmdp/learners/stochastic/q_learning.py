@@ -87,11 +87,13 @@ class QLearningH(_QLearning):
 
     Guarantee: regret of order sqrt(L^4 |X| |A| T) for losses drawn independently from a fixed
     distribution; none for others.  With ``stationary`` the values are still lower bounds with
-    probability 1 - delta: the samples of a pool are as independent as those of a row, iota counts
-    them all, and the induction over layers needs only that V(x') was a lower bound when it was
-    used.  The bound of the regret is not proved then: it charges the error of V(x') to the visit of
-    x' one step later, where a sample of another layer is followed by that layer's action.  Cost of
-    an episode: L |A| operations, whatever the layers; L^2 |A| with ``stationary``.
+    probability 1 - delta: given the past, the x' of all samples of a pool have one distribution,
+    iota counts them all, and the induction over layers needs only that V(x') was a lower bound when
+    it was used.  Losses of one episode may depend on each other: up to L samples then deviate
+    together, by L sqrt(iota / n) in all, which a bonus of sqrt(L^3 iota / n) has room for, with a
+    larger c.  The bound of the regret is not proved then: it charges the error of V(x') to the
+    visit of x' one step later, where a sample of another layer is followed by that layer's action.
+    Cost of an episode: L |A| operations, whatever the layers; L^2 |A| with ``stationary``.
 
     >>> from advmdp.learners.feedback import Trajectory
     >>> learner = QLearningH(Layout(layer_sizes=(1, 2, 1), n_actions=2), 100, c=0.01)

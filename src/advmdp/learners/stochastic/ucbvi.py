@@ -94,7 +94,8 @@ class UCBVICH(_UCBVI):
     stationary
         Whether rows that share their counts (``Layout.shared_rows``) have the same mean loss too,
         as where nothing changes over time.  Visits and losses are then counted over all of them,
-        which is how the paper counts; N(y) stays that of one step.  By default each row counts
+        which is how the paper counts; N(y) stays that of one step.  The guarantee then needs losses
+        that are independent from step to step too, as in the paper.  By default each row counts
         for itself.
 
     Guarantee: regret of order L^(3/2) sqrt(|X| |A| T) for losses drawn independently from a fixed

@@ -50,7 +50,9 @@ class UCRL2(OptimisticLearner, CountsEpisodes, HasEpochs):
     stationary
         Whether rows that share their counts (``Layout.shared_rows``) have the same mean loss too,
         as where nothing changes over time.  N, the losses and the visits within an epoch are then
-        those of all of them, which is how the paper counts.  By default each row counts for itself.
+        those of all of them, which is how the paper counts.  The guarantee then needs losses that
+        are independent from step to step too, as in the paper: L copies of one coin are one sample,
+        and count as L.  By default each row counts for itself.
 
     Guarantee: regret of order L |X| sqrt(|A| T), up to logarithms, for losses drawn independently
     from a fixed distribution; none for others.  Cost: one pass over the triples for each epoch.

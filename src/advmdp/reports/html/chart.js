@@ -7,6 +7,7 @@ const RIGHT = 26, TOP = 10, BOTTOM = 50, LETTER = 7.6;
 const MOST_DECADES = 6, MOST_BANDS = 6;  // more bands than these cover each other
 const DRAWN = ["svg", "g", "path", "line", "rect", "circle", "text", "title", "clipPath"];
 const LOG_NOTE = " \u25be at the bottom: a value or a band reaches zero or below, where a logarithmic axis ends.";
+const EDGE_NOTE = " Bands that end at the edge of a chart go on beyond it.";
 let charts = 0;
 
 function element(name, attributes = {}, parent = null, text = null) {
@@ -40,13 +41,14 @@ function numberText(value) {
   return value.toExponential(1).replace(".0e", "e");
 }
 
+// About `count` round numbers, and more if there would be fewer than three: one or two tell no scale.
 function roundTicks(low, high, count) {
   if (!(high > low)) return [low];
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((part) => part * power).find((part) => part >= rough * (1 - 1e-9));
   const ticks = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) ticks.push(k * step);
-  return ticks;
+  return ticks.length > 2 || count > 20 ? ticks : roundTicks(low, high, 1.5 * count);
 }
 
 function logTicks(low, high) {
@@ -125,10 +127,14 @@ function drawSeries(group, series, panel, x, y, bottom, look, manner) {
     if (manner) made.classList.add(manner);
     return made;
   };
-  if (panel.y_log && !manner)
-    for (const i of points)
-      if ((series.y[i] <= 0 || (series.low && series.low[i] !== null && series.low[i] <= 0)) && series.x[i] > 0)
-        mark("path", {class: "cut", d: `M${(x(series.x[i]) - 4).toFixed(1)} ${bottom - 7}h8l-4 6Z`});
+  if (panel.y_log && !manner) {
+    let last = -Infinity;  // marks would cover each other where every value is zero
+    for (const i of points) {
+      const cut = series.y[i] <= 0 || (series.low && series.low[i] !== null && series.low[i] <= 0);
+      if (!cut || series.x[i] <= 0 || x(series.x[i]) < last + 14) continue;
+      mark("path", {class: "cut", d: `M${((last = x(series.x[i])) - 4).toFixed(1)} ${bottom - 7}h8l-4 6Z`});
+    }
+  }
   if (series.dots) {
     for (const i of banded)
       mark("line", {class: "whisker", x1: x(series.x[i]), x2: x(series.x[i]),
@@ -182,6 +188,11 @@ function follow(svg, figure, shown, panel, {left, right, bottom, width}, x, look
   });
 }
 
+// What has to be said of values that a drawing cannot show.
+function edgeNotes(figure) {
+  return (figure.querySelector(".cut") ? LOG_NOTE : "") + (figure.querySelector("svg.beyond") ? EDGE_NOTE : "");
+}
+
 function swatch(key, look) {
   const svg = element("svg", {width: 26, height: 8, viewBox: "0 0 26 8", "aria-hidden": "true"});
   dressed(element("path", {class: "line", d: "M1 4L25 4"}, svg), key, look);
@@ -226,6 +237,9 @@ function plot(svg, figure, panel, look, width, focus = null) {
   for (const series of shown.filter((one) => !own(one) && !one.dots)) drawSeries(group, series, panel, x, y, bottom, look, "ghost");
   for (const series of shown.filter((one) => isThin(one, look))) drawSeries(group, series, panel, x, y, bottom, look, "thin");
   for (const series of whole.filter(own)) drawSeries(group, series, panel, x, y, bottom, look, many ? "quiet" : "");
+  const banded = whole.filter((series) => own(series) && series.low && !many);
+  const beyond = (value) => value !== null && (value > extent.y[1] || (value < extent.y[0] && !(panel.y_log && value <= 0)));
+  svg.classList.toggle("beyond", banded.some((series) => [...series.low, ...series.high].some(beyond)));
   const read = whole.filter(own);
   if (read.length) follow(svg, figure, read, panel, area, x, look);
   if (!shown.length) element("text", {x: width / 2, y: height / 2, "text-anchor": "middle"}, svg, "everything is hidden");
@@ -279,7 +293,7 @@ function chart(panel, look, more = []) {
   const caption = element("figcaption", {}, figure);
   return fitted(figure, (width) => {
     const many = plot(svg, figure, panel, look, width);
-    caption.textContent = panel.note + (svg.querySelector(".cut") ? LOG_NOTE : "") +
+    caption.textContent = panel.note + edgeNotes(figure) +
       (many ? " Bands appear where the pointer rests on a name of the legend." : "");
   }, look.widest ?? 760);
 }

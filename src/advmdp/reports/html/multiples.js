@@ -17,7 +17,7 @@ function multiples(panel, look, more) {
           [...more, ...axisSwitches(panel, again), ...downloads(box, panel.title, look, () => panelRows(panel, look))]);
   const keys = learnersOf(panel, look), small = {...panel, x_label: "", y_label: ""};
   for (const setting of look.order.filter((name) => keys.some((key) => look.settings[key] === name))) {
-    element("h3", {}, box, setting);
+    if (setting) element("h3", {}, box, setting);
     const grid = element("div", {class: "grid-of-small"}, box);
     for (const key of keys.filter((one) => look.settings[one] === setting)) {
       const figure = element("div", {class: "small"}, grid);
@@ -26,8 +26,7 @@ function multiples(panel, look, more) {
       fitted(figure, (width) => plot(svg, figure, small, look, width, key), 340);
     }
   }
-  const caption = element("figcaption", {}, box, panel.note);
-  if (box.querySelector(".cut")) caption.textContent += LOG_NOTE;
+  element("figcaption", {}, box, panel.note + edgeNotes(box));
   return box;
 }
 

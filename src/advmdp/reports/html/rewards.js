@@ -7,7 +7,8 @@ const grid = element("table", {}, sideways(at("sheet")));
 const head = element("tr", {}, element("thead", {}, grid)), body = element("tbody", {}, grid);
 
 function draw() {
-  at("charts").replaceChildren(...report.panels.map((panel) => chart(panel, look)));
+  at("charts").replaceChildren(...report.panels.map((panel) => chartOrMultiples(panel, look)));
+  at("charts").classList.toggle("alone", at("charts").querySelector(".multiples") !== null);
   body.replaceChildren();
   for (const row of report.sheet.rows) {
     if (row.learners.some((learner) => look.hidden.has(learner))) continue;
@@ -17,8 +18,9 @@ function draw() {
   }
 }
 
+const keys = element("div", {class: "group"}, at("legend"));
 for (const learner of report.learners) {
-  const key = element("button", {type: "button", "aria-pressed": true}, at("legend"));
+  const key = element("button", {type: "button", "aria-pressed": true}, keys);
   key.append(swatch(learner, look), learner);
   key.addEventListener("click", () => {
     if (!look.hidden.delete(learner)) look.hidden.add(learner);

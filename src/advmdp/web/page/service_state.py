@@ -183,6 +183,7 @@ def _summary(look: Look, service: Service) -> dict[str, Any]:
         "abandoned": look.abandoned,
         "open": look.n_open,
         "clipped": look.clipped,
+        "range": None if look.loss_range is None else look.loss_range._asdict(),
         "horizon": look.horizon,
         "epoch": look.epoch,
         "width": None if look.width is None else round(look.width, 4),

@@ -63,6 +63,9 @@ class ServiceView {
     if (service.width !== null) figureOf(this.figures, "mean width", numberText(service.width), "1: nothing known");
     if (service.abandoned) figureOf(this.figures, "given up", count(service.abandoned));
     if (service.clipped) figureOf(this.figures, "losses clipped", count(service.clipped));
+    if (service.range)
+      figureOf(this.figures, "range of the losses", `${numberText(service.range.low)} to ${numberText(service.range.high)}`,
+               `doubled ${count(service.range.doublings)} times`);
   }
 
   showPanels(panels) {

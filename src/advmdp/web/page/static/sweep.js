@@ -59,7 +59,7 @@ function keyedRows(body, rows, entries, fill) {
 }
 
 function tableWith(parent, columns, className) {
-  const wide = element("div", {class: "wide"}, parent), made = element("table", {class: className}, wide);
+  const made = element("table", {class: className}, sideways(parent));
   const head = element("tr", {}, element("thead", {}, made));
   for (const [name, kind] of columns) element("th", {scope: "col", class: kind}, head, name);
   return element("tbody", {}, made);
