@@ -135,7 +135,6 @@ def judge(lines: list[dict[str, Any]]) -> dict[str, Any]:
                 "worlds": len(table),
                 "T": DECADES,
                 "means": table.mean(axis=0).round(2).tolist(),
-                "regrets": table.round(3).tolist(),
                 **figures,
             }
     return found
