@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import advmdp as am
+from advmdp.kernels.ftrl.fixed_measure import find_reached
 from advmdp.kernels.ftrl.minimum import minimise_costs
+from advmdp.kernels.ftrl.regulariser import minimiser
+from advmdp.kernels.ftrl.start import is_feasible, settle_states
 from advmdp.steps.ftrl_workspace import new_fixed_dual, new_fixed_measure
 from tests.reference.instances import modest, random_kernel
 from tests.reference.plain_ftrl import leader, leader_conic
@@ -236,6 +239,26 @@ def test_constraints_that_cannot_be_met_are_not_certified() -> None:
     for wrong in ([(table,)], [table], [([table[0]], 1.0)]):
         with pytest.raises(am.InvalidInput, match="constraints"):
             am.minimise(cost, known, am.Tsallis(1.0), wrong)
+
+
+@every_regulariser
+@pytest.mark.parametrize("spread", [0.3, 300.0])
+def test_settled_states_have_the_masses_that_are_wanted(name: str, spread: float) -> None:
+    """From a guess that is too high, too low or outside of the domain."""
+    (layout, chance), cost = instance(9, (1, 3, 4, 1), 3, spread)
+    measure = new_fixed_measure(layout, layout.flat_triples(chance))
+    record, dual = REGULARISERS[name][0].record(layout), new_fixed_dual(layout)
+    mass = np.zeros(layout.n_states)
+    find_reached(layout.graph(), measure, mass)
+    mass *= np.random.default_rng(1).uniform(0.01, 1.0, layout.n_states)
+    for room in (-50.0, 0.01, 1.0, 50.0):
+        dual.reduced[:] = layout.flat_pairs(cost)
+        dual.room[:] = room
+        settle_states(layout.graph(), measure, mass, record, dual)
+        assert is_feasible(layout.graph(), measure, record, dual)
+        found = [minimiser(record, r, z)[0] for r, z in enumerate(dual.reduced)]
+        sums = np.reshape(found, (-1, layout.n_actions)).sum(axis=1)
+        assert np.allclose(sums, mass[:-1], rtol=3e-3, atol=0.0)
 
 
 def test_what_is_not_implemented_is_refused_with_its_reason() -> None:

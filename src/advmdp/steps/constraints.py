@@ -65,9 +65,11 @@ Found = tuple[Floats, Inner, float]
 def find_multipliers(constraints: Constraints, minimum: Callable[[Floats], Inner]) -> Found:
     """The multipliers, their minimum, and what they add to its duality gap."""
     tables, limits = constraints
-    scale = 1.0 + np.abs(tables).max(axis=1)
     zeta = np.zeros(len(limits))
     inner = minimum(zeta)
+    if len(limits) == 0:
+        return zeta, inner, 0.0
+    scale = 1.0 + np.abs(tables).max(axis=1)
     for _ in range(MOST_STEPS):
         excess = tables @ inner.occupancy - limits
         active = (zeta > 0.0) | (excess > 0.0)
@@ -86,9 +88,10 @@ def minimum_under(
     """The answer of a problem, ``entries`` its measure, once the multipliers are found."""
     multipliers, inner, slack = found
     residual, gap, _ = problem.dual.certificate.figures.tolist()
+    price = float(multipliers @ constraints.tables @ inner.occupancy) if len(multipliers) else 0.0
     return Minimum(
         occupancy=layout.triples(entries),
-        value=inner.value - float(multipliers @ constraints.tables @ inner.occupancy),
+        value=inner.value - price,
         gap=gap + slack,
         flow_residual=residual,
         iterations=problem.iterations,

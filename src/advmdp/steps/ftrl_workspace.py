@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from advmdp.kernels.ftrl.dual import FixedDual
@@ -12,7 +14,7 @@ from advmdp.kernels.ftrl.triples.step import Rates, TripleStep
 from advmdp.kernels.linear.block_system import Blocks
 from advmdp.kernels.model.measure import Measure
 from advmdp.layout import Floats, Layout
-from advmdp.steps.workspace import copy_of, new_certificate
+from advmdp.steps.workspace import States, copy_of, new_certificate
 
 
 def new_fixed_dual(layout: Layout) -> FixedDual:
@@ -44,7 +46,6 @@ def new_ftrl_step(layout: Layout, settings: FTRLSettings) -> FTRLStep:
         objective=objective,
         clock=np.zeros(3, dtype=np.int64),
         dual=new_fixed_dual(layout),
-        path=np.full(layout.n_layers, -1, dtype=np.int64),
         old=old,
         old_clock=np.zeros(3, dtype=np.int64),
         old_chance=np.zeros(layout.n_entries),
@@ -89,13 +90,20 @@ def new_triple_step(
 
 def _new_blocks(layout: Layout) -> Blocks:
     """Blocks for layers of any width, without the tables that several threads need."""
-    sizes, last = layout.layer_sizes, layout.n_layers - 1
-    diagonal_at, coupling_at = np.zeros((2, layout.n_layers), dtype=np.uint32)
-    end = 0
-    for k in range(1, layout.n_layers):
-        diagonal_at[k] = end
-        coupling_at[k] = end + sizes[k] ** 2
-        end += sizes[k] * (sizes[k] + (sizes[k + 1] if k < last else 0))
+    diagonal_at, coupling_at, end = _block_places(layout.layer_sizes)
     slots = np.zeros((2, 0), dtype=np.uint32)
     scratch = np.zeros((2, layout.n_states))
     return Blocks(np.zeros(end), diagonal_at, coupling_at, *slots, *scratch)
+
+
+@lru_cache(maxsize=64)
+def _block_places(sizes: tuple[int, ...]) -> tuple[States, States, int]:
+    """Where the blocks of each layer begin, and where the last one ends; never written."""
+    last = len(sizes) - 2
+    diagonal_at, coupling_at = np.zeros((2, last + 1), dtype=np.uint32)
+    end = 0
+    for k in range(1, last + 1):
+        diagonal_at[k] = end
+        coupling_at[k] = end + sizes[k] ** 2
+        end += sizes[k] * (sizes[k] + (sizes[k + 1] if k < last else 0))
+    return diagonal_at, coupling_at, end

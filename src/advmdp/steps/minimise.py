@@ -94,13 +94,16 @@ class _Problem:
 
     def minimum(self, multipliers: Floats) -> Inner:
         """The minimum of <q, cost + multipliers * tables> + R(q)."""
-        costs = self._costs + multipliers @ self._tables
+        costs = self._costs + multipliers @ self._tables if len(multipliers) else self._costs
         work = (self.graph, costs, self.measure, self._record, self.dual)
         self.iterations += solve_certified(
             lambda in_logs: minimise_costs(*work, in_logs), self.dual.certificate
         )
-        q = np.repeat(self.measure.mass[:-1], self.graph.n_actions) * self.measure.policy
-        counted = np.repeat(self.measure.reached[:-1] != 0, self.graph.n_actions)
+        shape, reached = (-1, self.graph.n_actions), self.measure.reached[:-1] != 0
+        q = (self.measure.mass[:-1, np.newaxis] * self.measure.policy.reshape(shape)).ravel()
+        if reached.all():
+            return Inner(value_of(q, costs, self._record), q, self._responses)
+        counted = np.repeat(reached, self.graph.n_actions)
         record = self._record._replace(barrier=self._record.barrier[counted])
         return Inner(value_of(q[counted], costs[counted], record), q, self._responses)
 

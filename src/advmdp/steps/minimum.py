@@ -69,12 +69,12 @@ def is_triple_table(layout: Layout, table: Any) -> bool:
 
 def value_of(q: Floats, costs: Floats, record: Regulariser) -> float:
     """<q, C> + R(q), for the pairs or triples that take part."""
-    logs = np.log(np.where(q > 0.0, q, 1.0))
+    logs = np.log(q if q.all() else np.where(q > 0.0, q, 1.0))
     if record.kind == ENTROPY:
-        regular = record.weight * (q * logs - q)
+        regular = record.weight * (q @ logs - q.sum())
     else:
-        regular = -record.weight * np.sqrt(q) - record.barrier * logs
-    return float(np.sum(q * costs + regular))
+        regular = -record.weight * np.sqrt(q).sum() - record.barrier @ logs
+    return float(q @ costs + regular)
 
 
 def solve_certified(solve: Callable[[bool | None], bool], certificate: Certificate) -> int:

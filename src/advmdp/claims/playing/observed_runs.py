@@ -97,7 +97,7 @@ class ObservedRun:
         return self.at[max(self.at)]
 
 
-class _ObservedLearner:
+class ObservedLearner:
     """A learner whose compiled loop feeds an observer."""
 
     def __init__(self, learner: MirrorDescent, observer: LemmaObserver) -> None:
@@ -164,7 +164,7 @@ def observe_run(
     run = play(
         mdp,
         losses,
-        _ObservedLearner(learner, observer),
+        ObservedLearner(learner, observer),
         n_episodes,
         seed,
         checkpoints=points,
@@ -204,7 +204,7 @@ def observe_runs(
 
     def observed(run: BatchRun) -> BatchRun:
         learner: Any = run.learner
-        return replace(run, learner=_ObservedLearner(learner, blank))
+        return replace(run, learner=ObservedLearner(learner, blank))
 
     batch = [observed(run) for run in runs]
     play_batch(batch, n_episodes, checkpoints=[n_episodes], collect=collect)

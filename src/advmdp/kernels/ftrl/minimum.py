@@ -12,8 +12,9 @@ from ..runtime.targets import kernel
 from .dual import FixedDual
 from .fixed_measure import FixedMeasure
 from .hessian import assemble, newton_direction
-from .newton import cold_room, minimise_from, shift_costs
+from .newton import minimise_from
 from .regulariser import Regulariser
+from .start import start_cold
 
 
 @kernel
@@ -28,8 +29,7 @@ def minimise_costs(
     """The measure of least  <q, costs> + R(q)  in ``measure``; False if it is not certified."""
     for r in range(costs.shape[0]):
         dual.reduced[r] = costs[r]
-    cold_room(graph, measure, regulariser, dual)
-    root_value = shift_costs(graph, measure, dual)
+    root_value = start_cold(graph, measure, regulariser, dual, in_logs)
     return minimise_from(graph, measure, regulariser, dual, root_value, in_logs)
 
 

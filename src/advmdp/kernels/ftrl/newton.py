@@ -6,15 +6,15 @@ import math
 from typing import Any
 
 from ..model.flow import forward
-from ..model.graph import Graph, layer_begin, layer_end, n_layers, row_dot
+from ..model.graph import Graph
 from ..runtime.targets import kernel, leaf
 from ..steps.interface import EVALUATIONS, GAP, ITERATIONS, RESIDUAL, SAFE, VALUE
 from . import interface
 from .dual import FixedDual
 from .evaluation import measure_imbalance
-from .fixed_measure import FixedMeasure, find_reached
+from .fixed_measure import FixedMeasure
 from .hessian import assemble, newton_direction
-from .regulariser import Regulariser, divergence, is_in_domain, marginal
+from .regulariser import Regulariser, divergence
 
 # Of |inflow - outflow|: what is committed conserves flow to rounding in any case, and the duality
 # gap is about the square of the relative imbalance.
@@ -25,55 +25,6 @@ VALUE_ROUNDING = 1e-15
 INSIDE = 0.9  # of the longest step inside the domain
 SHORTEST = 1e-9  # part of a step before it is given up
 MOST_ITERATIONS, MOST_SAFE_ITERATIONS = 60, 1000
-
-
-@leaf
-def cold_room(
-    graph: Graph, measure: FixedMeasure, regulariser: Regulariser, dual: FixedDual
-) -> None:
-    """Room for the uniform policy: the reduced costs at which its masses are minimisers."""
-    find_reached(graph, measure, dual.value)
-    for x in range(dual.room.shape[0] - 1):
-        if measure.reached[x] != 0:
-            share = dual.value[x] / graph.n_actions
-            room = 0.0
-            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                room = max(room, marginal(regulariser, r, share))
-            dual.room[x] = room
-
-
-@kernel
-def shift_costs(graph: Graph, measure: FixedMeasure, dual: FixedDual) -> float:
-    """Shift the costs in ``reduced`` by the potential whose least cost in x is ``room[x]``.
-
-    Last layer first:  v(x) = min over a of (C + <P, v>) - room(x).  Returns v(x_0).
-    """
-    dual.value[dual.value.shape[0] - 1] = 0.0
-    for back in range(n_layers(graph)):
-        k = n_layers(graph) - 1 - back
-        for x in range(layer_begin(graph, k), layer_end(graph, k)):
-            dual.value[x] = 0.0
-            if measure.reached[x] == 0:
-                continue
-            least = math.inf
-            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                dual.reduced[r] += row_dot(graph, r, measure.chance, dual.value)
-                least = min(least, dual.reduced[r])
-            dual.value[x] = least - dual.room[x]
-            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                dual.reduced[r] -= dual.value[x]
-    return dual.value[0]
-
-
-@leaf
-def is_feasible(
-    graph: Graph, measure: FixedMeasure, regulariser: Regulariser, dual: FixedDual
-) -> bool:
-    """Whether the search may start at v = 0."""
-    for r in range(dual.reduced.shape[0]):
-        if not is_in_domain(regulariser, dual.reduced[r]) and measure.reached[r // graph.n_actions]:
-            return False
-    return True
 
 
 @interface.commit.register(FixedDual)

@@ -47,7 +47,6 @@ class FTRLStep(NamedTuple):
     clock: Lasting[Counts]  # (3,) episodes since the restart, whether one is pending, whether the
     #                         last episode was one
     dual: FixedDual
-    path: Scratch[Counts]  # (L,) the rows whose losses were added last; -1 for all
     old: Scratch[Objective]
     old_clock: Scratch[Counts]  # (3,)
     old_chance: Scratch[Floats]  # (E,) before a restart

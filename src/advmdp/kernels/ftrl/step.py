@@ -23,7 +23,7 @@ from ..sets.box import BoxRows
 from ..steps import interface
 from ..steps.interface import Certificate
 from .model import renew_rows
-from .newton import cold_room, is_feasible, minimise_from, shift_costs
+from .newton import minimise_from
 from .objective import (
     AGE,
     PENDING,
@@ -34,7 +34,7 @@ from .objective import (
     take_back,
 )
 from .regulariser import Regulariser
-from .warm_start import settle_path
+from .start import start_cold, start_near
 
 
 @interface.forget_bounds.register(FTRLStep)
@@ -97,7 +97,6 @@ def add_path(graph: Graph, step: FTRLStep, path: Counts, losses: Floats, eta: fl
             excess[r] = 0.0
     for k in range(path.shape[0]):
         r = path[k]
-        step.path[k] = r
         excess[r] = eta * losses[k]
         if step.settings.learn > 0.0:  # losses are divided by q(x, a) where predictions are used
             q = linear(step.measure.mass[r // graph.n_actions]) * linear(step.measure.policy[r])
@@ -121,7 +120,6 @@ def add_path(graph: Graph, step: FTRLStep, path: Counts, losses: Floats, eta: fl
 def add_all(graph: Graph, step: FTRLStep, losses: Floats, eta: float) -> None:
     if not begin_episode(graph, step):
         return
-    step.path[0] = -1
     objective = step.objective
     if step.settings.adapt > 0.0:  # to what the prediction has missed
         excess = step.dual.slope  # free until the next search
@@ -179,24 +177,6 @@ def warm_room(graph: Graph, step: FTRLStep) -> None:
         step.dual.room[x] = least
 
 
-@leaf
-def start_warm(graph: Graph, step: FTRLStep, regulariser: Regulariser) -> float:
-    """Shift the costs to a start near the last solution and inside the domain; returns v(x_0).
-
-    Estimates below zero can leave the domain, and so can the potentials of the path.
-    """
-    dual = step.dual
-    root_value = 0.0
-    warm_room(graph, step)
-    if not is_feasible(graph, step.measure, regulariser, dual):
-        root_value += shift_costs(graph, step.measure, dual)
-    if step.path[0] >= 0:
-        root_value += settle_path(graph, step.path, step.measure, regulariser, dual)
-        if not is_feasible(graph, step.measure, regulariser, dual):
-            root_value += shift_costs(graph, step.measure, dual)
-    return root_value
-
-
 @interface.solve_step.register(FTRLStep)
 @kernel
 def solve(graph: Graph, step: FTRLStep, rows: BoxRows, in_logs: bool | None) -> bool:
@@ -209,10 +189,10 @@ def solve(graph: Graph, step: FTRLStep, rows: BoxRows, in_logs: bool | None) -> 
         dual.reduced[r] = objective.cost[r] + objective.prediction[r]
     root_value = 0.0
     if step.clock[PENDING] != 0 or in_logs is not None:
-        cold_room(graph, step.measure, regulariser, dual)
-        root_value = shift_costs(graph, step.measure, dual)
+        root_value = start_cold(graph, step.measure, regulariser, dual, in_logs)
     else:
-        root_value = start_warm(graph, step, regulariser)
+        warm_room(graph, step)
+        root_value = start_near(graph, step.measure, step.measure.mass, regulariser, dual)
     if not minimise_from(graph, step.measure, regulariser, dual, root_value, in_logs):
         return False
     for r in range(dual.reduced.shape[0]):
