@@ -33,9 +33,8 @@ from ...model.graph import (
 )
 from ...model.measure import Measure
 from ...runtime.indices import int64, place
-from ...runtime.line_sums import add_outer_lines
+from ...runtime.outer_products import add_outer_products
 from ...runtime.targets import kernel, leaf
-from ...runtime.vectors import N_LANES
 from ...sets.held import is_merged, is_scaled, is_written
 from ..dual import Dual
 
@@ -222,16 +221,14 @@ def choose_rows(graph: Graph, k: int, measure: Measure, dual: Dual) -> tuple[int
 
 @leaf
 def add_plain_rows(graph: Graph, k: int, count: int, dual: Dual, blocks: Blocks) -> None:
-    """The curvature of the chosen rows of layer k, a line of the block at a time."""
+    """The curvature of the chosen rows of layer k, a tile of the block at a time."""
     n = layer_end(graph, k + 1) - layer_begin(graph, k + 1)
-    at = int64(blocks.diagonal_at[k + 1])
+    begin = int64(blocks.diagonal_at[k + 1])
     shift = row_begin(graph, dual.chosen[0]) - dual.chosen[0] * n
-    for j in range(n):
-        size = min(n, (j // N_LANES + 1) * N_LANES)  # above the diagonal nobody looks
-        add_outer_lines(
-            blocks.entries, at + j * n, dual.held.work, dual.together, dual.flows.row_mass,
-            dual.chosen, count, shift, n, j, size,
-        )  # fmt: skip
+    add_outer_products(
+        blocks.entries, begin, dual.held.work, dual.together, dual.flows.row_mass, dual.chosen,
+        count, shift, n,
+    )  # fmt: skip
 
 
 @leaf
