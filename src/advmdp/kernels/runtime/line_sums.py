@@ -10,17 +10,15 @@ the loop that other targets compile.  (``outer_products`` fills such blocks.)
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .targets import compiles_for_cpu, leaf
+from .registers import in_registers
 from .vectors import N_LANES
 
-F = TypeVar("F", bound=Callable[..., object])
 Floats = NDArray[np.float64]
 
 
@@ -95,42 +93,6 @@ def _write_strips(builder: Any, size: Any, write: Callable[[Strip], None]) -> No
         with builder.if_then(builder.icmp_signed("!=", flag, size.type(0))):
             write(Strip(builder, at, width))
         at = builder.add(at, flag)
-
-
-def in_registers(write: Callable[..., None]) -> Callable[[F], F]:
-    """Replace a loop by ``write`` on the CPU; elsewhere it stays a ``leaf``."""
-
-    def replace(function: F) -> F:
-        if not compiles_for_cpu():
-            return leaf(function)
-        from numba import types
-        from numba.extending import intrinsic
-
-        def choose(context: Any, *kinds: Any) -> Any:
-            wanted = [
-                kind if isinstance(kind, types.Array | types.Float) else types.int64
-                for kind in kinds
-            ]
-
-            def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-                given = [
-                    context.make_array(kind)(context, builder, value).data
-                    if isinstance(kind, types.Array)
-                    else value
-                    for kind, value in zip(wanted, values, strict=True)
-                ]
-                write(builder, *given)
-                return context.get_dummy_value()
-
-            return types.void(*wanted), generate
-
-        choose.__name__ = function.__name__
-        names = inspect.signature(function).parameters.values()
-        context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        choose.__signature__ = inspect.Signature([context, *names])  # type: ignore[attr-defined]
-        return cast(F, intrinsic(choose))
-
-    return replace
 
 
 def _subtract_lines(

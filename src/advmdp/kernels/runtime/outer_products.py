@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .line_sums import Floats, Strip, in_registers
+from .line_sums import Floats, Strip
+from .registers import in_registers
 from .vectors import N_LANES
 
 Numbers = NDArray[np.int64]

@@ -37,6 +37,7 @@ from ...runtime.outer_products import add_outer_products
 from ...runtime.targets import kernel, leaf
 from ...sets.held import is_merged, is_scaled, is_written
 from ..dual import Dual
+from ..packs import slot_of, write_curvature
 
 RIDGE = 1e-11
 EMPTY = 1e-290  # a state with less flow than this takes no part
@@ -210,9 +211,11 @@ def choose_rows(graph: Graph, k: int, measure: Measure, dual: Dual) -> tuple[int
     n = layer_end(graph, k + 1) - there
     count = 0
     plain = True
+    write_curvature(graph, k, dual)
     for r in range(layer_begin(graph, k) * graph.n_actions, there * graph.n_actions):
         if is_explicit(dual, r):
-            prepare_row(graph, r, measure, dual)
+            if slot_of(dual, r) < 0:
+                prepare_row(graph, r, measure, dual)
             dual.chosen[count] = r
             count += 1
             plain = plain and row_size(graph, r) == n and not has_second_group(dual, r)
