@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,20 @@ def test_the_lower_triangle_is_that_of_the_matrix(size: int, count: int) -> None
 @pytest.mark.parametrize("size", SIZES)
 def test_rows_are_added_one_after_the_other(size: int) -> None:
     mass, p, t = made_rows(size)
-    expected = np.ones((size, size))
+    expected = [[Fraction(1)] * size for _ in range(size)]
     for r in CHOSEN:
         weight, pull = mass[r] * p[r], mass[r] * t[r]
-        expected += np.diag(np.where(pull > 0.0, weight, 0.0))
-        expected += weight[:, None] * p[r] - pull[:, None] * t[r]
-    assert (filled(size, 3) == np.tril(expected)).all()
+        for i in range(size):
+            for c in range(i + 1):
+                entry = expected[i][c]
+                if c == i and pull[c] > 0.0:
+                    entry = rounded(entry + Fraction(weight[c]))
+                entry = rounded(entry - Fraction(t[r, i]) * Fraction(pull[c]))
+                expected[i][c] = rounded(entry + Fraction(p[r, i]) * Fraction(weight[c]))
+    found = filled(size, 3)
+    assert all(found[i, c] == expected[i][c] for i in range(size) for c in range(i + 1))
+
+
+def rounded(number: Fraction) -> Fraction:
+    """To the nearest float."""
+    return Fraction(float(number))

@@ -92,7 +92,9 @@ def sweep_alone(graph: Graph, measure: Measure, rows: Any, dual: Dual, at_zero: 
             sift_state(graph, x, measure, rows, dual, dual.widest[k])
             open_state(x, measure, dual)
             lead = dual.merged.lead[x]
-            line = line_dot_and_add(dual.merged, x, dual.tilt, lead, dual.flows.free_sum)
+            line = 0.0
+            if dual.merged.others[x] < graph.n_actions:
+                line = line_dot_and_add(dual.merged, x, dual.tilt, lead, dual.flows.free_sum)
             if dual.merged.others[x] > 0:
                 for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                     if is_solved(dual, r):

@@ -20,6 +20,7 @@ from .registers import in_registers
 from .vectors import N_LANES
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 
 class Strip:
@@ -47,6 +48,15 @@ class Strip:
         nothing, zero = kind(self.ir.Undefined), self.ir.IntType(32)(0)
         first = self.builder.insert_element(nothing, number, zero)
         return self.builder.shuffle_vector(first, nothing, self._first)
+
+    def fused(self, a: Any, b: Any, c: Any) -> Any:
+        """a b + c, rounded once: written out, it is the same wherever it is compiled."""
+        width = self.kind.count
+        name = f"llvm.fma.v{width}f64"
+        module = self.builder.module
+        signature = self.ir.FunctionType(self.kind, [self.kind] * 3)
+        function = module.globals.get(name) or self.ir.Function(module, signature, name)
+        return self.builder.call(function, [a, b, c])
 
     def sum_over(self, count: Any, start: Any, grown: Callable[[Any, Any], Any]) -> Any:
         """``held = grown(held, j)`` for j = 0 .. count - 1, from ``start``."""
@@ -144,3 +154,49 @@ def subtract_lines(
             factor = table[coefficient + j * coefficient_stride]
             total -= factor * table[source + j * source_stride + c]
         table[out + c] = total * scale
+
+
+def _subtract_rows(
+    builder: Any,
+    out: Any,
+    line: Any,
+    table: Any,
+    mass: Any,
+    chosen: Any,
+    count: Any,
+    shift: Any,
+    size: Any,
+) -> None:
+    def write(strip: Strip) -> None:
+        def less(held: Any, j: Any) -> Any:
+            r = builder.load(builder.gep(chosen, [j]))
+            row = builder.add(shift, builder.mul(r, size))
+            factor = strip.spread(builder.fneg(builder.load(builder.gep(mass, [r]))))
+            return strip.fused(factor, strip.load(table, row), held)
+
+        found = strip.sum_over(count, strip.load(out, line), less)
+        builder.store(found, strip.place(out, line), align=8)
+
+    _write_strips(builder, size, write)
+
+
+@in_registers(_subtract_rows)
+def subtract_rows(
+    out: Floats,
+    line: int,
+    table: Floats,
+    mass: Floats,
+    chosen: Numbers,
+    count: int,
+    shift: int,
+    size: int,
+) -> None:
+    """Take ``count`` chosen rows, each with its mass, from a line of ``out``.
+
+    Row r has ``size`` entries and begins at ``shift + r * size`` in ``table``.
+    """
+    for c in range(size):
+        total = out[line + c]
+        for i in range(count):
+            total -= mass[chosen[i]] * table[shift + chosen[i] * size + c]
+        out[line + c] = total

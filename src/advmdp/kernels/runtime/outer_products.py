@@ -5,7 +5,8 @@
 is most of what fills a block of the Hessian where bounds hold.  A tile of up to eight lines and
 eight columns stays in registers until the last row is added: a row is read once for a tile, and
 nothing is written on the way.  Every entry is added to in the order of the rows, as by the loop that
-other targets compile.
+other targets compile; products are added without being rounded first, which that loop leaves to its
+target.
 """
 
 from __future__ import annotations
@@ -14,14 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .line_sums import Floats, Strip
+from .line_sums import Floats, Numbers, Strip
 from .registers import in_registers
 from .vectors import N_LANES
 
-Numbers = NDArray[np.int64]
 PIECES = (4, 2, 1)  # what is left of a block beyond its tiles of eight
 
 
@@ -47,7 +44,6 @@ class _Tile:
     def __init__(self, strip: Strip, line: Any, height: int, *, diagonal: bool) -> None:
         self.strip, self.builder = strip, strip.builder
         self.line, self.height, self.diagonal = line, height, diagonal
-        self.rows = Strip(strip.builder, line, height)  # the same places of a row as a column
 
     def add(self, places: list[Any], count: Any, row: Callable[[Any], tuple[Any, ...]]) -> None:
         """Add ``count`` rows: ``row(j)`` says where row j begins, in two tables, and its mass."""
@@ -60,20 +56,24 @@ class _Tile:
         j = builder.phi(count.type)
         held = [builder.phi(strip.kind) for _ in places]
         work, together, at, m = row(j)
-        weights = builder.fmul(self.rows.spread(m), self.rows.load(work, at))
-        pulls = builder.fmul(self.rows.spread(m), self.rows.load(together, at))
-        p, t = strip.load(work, at), strip.load(together, at)
-        zero = weights.type([0.0] * self.height)
+        mass = strip.spread(m)
+        weights = builder.fmul(mass, strip.load(work, at))
+        pulls = builder.fmul(mass, strip.load(together, at))
+        zero = strip.kind([0.0] * strip.kind.count)
         own = builder.select(builder.fcmp_ordered(">", pulls, zero), weights, zero)
+        down = builder.fneg(pulls)
         grown = []
         for i, old in enumerate(held):
             if self.diagonal:
                 mask = [int(c == i) for c in range(self.height)]
                 only = self.strip.ir.VectorType(self.strip.ir.IntType(1), self.height)(mask)
                 old = builder.select(only, builder.fadd(old, own), old)
-            square = builder.fmul(self._spread_of(weights, i), p)
-            common = builder.fmul(self._spread_of(pulls, i), t)
-            grown.append(builder.fadd(old, builder.fsub(square, common)))
+            place = builder.add(builder.add(at, self.line), at.type(i))
+            p, t = (
+                strip.spread(builder.load(builder.gep(table, [place])))
+                for table in (work, together)
+            )
+            grown.append(strip.fused(p, weights, strip.fused(t, down, old)))
         following = builder.add(j, count.type(1))
         for phi, first, then in zip([j, *held], [count.type(0), *start], [following, *grown]):
             phi.add_incoming(first, before)
@@ -82,13 +82,6 @@ class _Tile:
         builder.position_at_end(after)
         for place, value in zip(places, grown, strict=True):
             builder.store(value, place, align=8)
-
-    def _spread_of(self, values: Any, i: int) -> Any:
-        """Number i of a few in every column of the strip."""
-        short = self.strip.ir.IntType(32)
-        order = self.strip.ir.VectorType(short, self.strip.kind.count)([i] * self.strip.kind.count)
-        nothing = values.type(self.strip.ir.Undefined)
-        return self.builder.shuffle_vector(values, nothing, order)
 
 
 def _add_outer_products(

@@ -33,6 +33,7 @@ from ...model.graph import (
 )
 from ...model.measure import Measure
 from ...runtime.indices import int64, place
+from ...runtime.line_sums import subtract_rows
 from ...runtime.outer_products import add_outer_products
 from ...runtime.targets import kernel, leaf
 from ...sets.held import is_merged, is_scaled, is_written
@@ -184,14 +185,19 @@ def fill_coupling(
         coupling[line + j] = dual.flows.mobile[x] * dual.flows.inflow[there + j]
     if dual.flows.lift[x] > 0.0:
         return  # held up by a floor: its flow does not react to its own beta
-    line_of_state = place(row_begin(dual.merged.lines, x))
-    for j in range(row_size(dual.merged.lines, x)):
-        flow = dual.merged.lead[x] * dual.merged.table[line_of_state + j] * dual.tilt[there + j]
-        coupling[line + j] -= flow
+    if dual.merged.others[x] < graph.n_actions:
+        line_of_state = place(row_begin(dual.merged.lines, x))
+        for j in range(row_size(dual.merged.lines, x)):
+            flow = dual.merged.lead[x] * dual.merged.table[line_of_state + j] * dual.tilt[there + j]
+            coupling[line + j] -= flow
     if dual.merged.others[x] == 0:
         return
+    count = 0
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-        if is_scaled(dual.held, r):
+        if is_explicit(dual, r) and row_size(graph, r) == width:
+            dual.chosen[count] = r
+            count += 1
+        elif is_scaled(dual.held, r):
             for j in range(row_size(graph, r)):  # one that could have been merged: sparse layouts
                 y = successor_of(graph, r, j)
                 p = max(measure.chance[row_begin(graph, r) + j], 0.0)
@@ -199,6 +205,11 @@ def fill_coupling(
                 coupling[line + y - there] -= flow
         elif is_explicit(dual, r):
             subtract_row(graph, r, dual.held.work, dual.flows.row_mass[r], coupling, line - there)
+    if count > 0:
+        shift = row_begin(graph, dual.chosen[0]) - dual.chosen[0] * width
+        subtract_rows(
+            coupling, line, dual.held.work, dual.flows.row_mass, dual.chosen, count, shift, width
+        )
 
 
 @leaf
