@@ -49,7 +49,9 @@ def test_chosen_rows_are_subtracted(size: int, count: int) -> None:
     others = np.setdiff1d(np.arange(7), chosen[:count])
     rows[others], mass[others] = np.nan, np.nan
     out = np.concatenate([np.ones(size), np.full(9, np.nan)])
-    subtract_chosen(out, 0, np.concatenate([np.zeros(4), rows.ravel()]), mass, chosen, count, 4, size)
+    subtract_chosen(
+        out, 0, np.concatenate([np.zeros(4), rows.ravel()]), mass, chosen, count, 4, size
+    )
     expected = 1.0 - sum(mass[r] * rows[r] for r in chosen[:count])
     assert out[:size] == pytest.approx(expected, rel=1e-13, abs=1e-15)
     assert np.isnan(out[size:]).all()

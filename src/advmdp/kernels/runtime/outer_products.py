@@ -4,9 +4,9 @@
 
 is most of what fills a block of the Hessian where bounds hold.  A tile of up to eight lines and
 eight columns stays in registers until the last row is added: a row is read once for a tile, and
-nothing is written on the way.  Every entry is added to in the order of the rows, as by the loop that
-other targets compile; products are added without being rounded first, which that loop leaves to its
-target.
+nothing is written on the way.  Every entry is added to in the order of the rows, as by the loop
+that other targets compile; products are added without being rounded first, which that loop leaves
+to its target.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class _Tile:
             )
             grown.append(strip.fused(p, weights, strip.fused(t, down, old)))
         following = builder.add(j, count.type(1))
-        for phi, first, then in zip([j, *held], [count.type(0), *start], [following, *grown]):
+        for phi, first, then in zip(
+            [j, *held], [count.type(0), *start], [following, *grown], strict=True
+        ):
             phi.add_incoming(first, before)
             phi.add_incoming(then, loop)
         builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
@@ -104,9 +106,7 @@ def _add_outer_products(
     def tile(line: Any, height: int, column: Any, width: int, *, diagonal: bool) -> None:
         strip = Strip(builder, column, width)
         lines = [builder.add(line, line.type(i)) for i in range(height)]
-        places = [
-            strip.place(out, builder.add(begin, builder.mul(each, size))) for each in lines
-        ]
+        places = [strip.place(out, builder.add(begin, builder.mul(each, size))) for each in lines]
         _Tile(strip, line, height, diagonal=diagonal).add(places, count, row)
 
     whole = builder.and_(size, size.type(-N_LANES))

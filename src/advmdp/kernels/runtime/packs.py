@@ -157,9 +157,7 @@ def _gather_pack(
 
     def square(j: Any, width: int) -> None:
         kind = _piece(lanes, width)
-        order = ir.VectorType(ir.IntType(32), N_LANES)(
-            [i % width for i in range(N_LANES)]
-        )
+        order = ir.VectorType(ir.IntType(32), N_LANES)([i % width for i in range(N_LANES)])
         rows = []
         for place in _row_places(builder, table, starts, slot, j, kind):
             row = builder.load(place, align=8)
@@ -196,7 +194,7 @@ def _scatter_pack(
             at = builder.add(begin, builder.mul(builder.add(j, j.type(i)), j.type(N_LANES)))
             columns[i] = lanes.load(builder.gep(pack, [at]))
         places = _row_places(builder, table, starts, slot, j, _piece(lanes, width))
-        for row, place in zip(_turned(builder, columns), places, strict=True):
+        for row, place in reversed(list(zip(_turned(builder, columns), places, strict=True))):
             part = row if width == N_LANES else lanes.first(row, width)
             builder.store(part, place, align=8)
 
@@ -213,10 +211,11 @@ def _undefined() -> Any:
 def scatter_pack(
     pack: Floats, begin: int, starts: Places, slot: int, table: Floats, size: int
 ) -> None:
-    """Write the rows of a pack where they begin in a table; of equal places the last lane's."""
+    """Write the rows of a pack where they begin in a table; of equal places the first lane's."""
     for i in range(N_LANES):
         for j in range(size):
-            table[starts[slot + i] + j] = pack[begin + N_LANES * j + i]
+            lane = N_LANES - 1 - i
+            table[starts[slot + lane] + j] = pack[begin + N_LANES * j + lane]
 
 
 def _add_packs(

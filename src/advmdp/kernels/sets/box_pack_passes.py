@@ -27,10 +27,10 @@ CLIPPED = -1.0  # stands in the table of free entries where a bound holds
 
 
 def _clip(lanes: Lanes, weight: Any, lower: Any, upper: Any, factor: Any, c: Any) -> Sequence[Any]:
-    """The weight w, c w, and the latter clipped."""
+    """The weight w, c w, and the latter clipped: to a bound even where c is beyond all floats."""
     w = lanes.times(weight, factor)
     wanted = lanes.times(c, w)
-    return w, wanted, lanes.smaller(lanes.larger(wanted, lower), upper)
+    return w, wanted, lanes.smaller(lanes.larger(lower, wanted), upper)
 
 
 def _following(lanes: Lanes, total: Any, slope: Any, c: Any) -> tuple[Any, Any]:
@@ -72,7 +72,7 @@ def step_pack(
         for j in range(size):
             e = begin + N_LANES * j + i
             w = weight[e] * tilt[first + j]
-            clipped = min(max(c * w, lower[e]), upper[e])
+            clipped = min(max(lower[e], c * w), upper[e])
             total += clipped
             slope += w if c * w == clipped else 0.0
         missing = 1.0 - total
@@ -155,7 +155,7 @@ def clip_pack(
             e = begin + N_LANES * j + i
             w = weight[e] * tilt[first + j]
             wanted = c * w
-            clipped = min(max(wanted, lower[e]), upper[e])
+            clipped = min(max(lower[e], wanted), upper[e])
             chance[e] = clipped
             free[e] = clipped if wanted == clipped else CLIPPED
             total += clipped
@@ -255,7 +255,7 @@ def guess_pack(
     slot: int,
     size: int,
 ) -> None:
-    """Take the entries on a bound that ``push`` moves beyond as clipped (``guess_active_bounds``)."""
+    """Take the entries on a bound that ``push`` moves beyond it as clipped."""
     for i in range(N_LANES):
         total = 0.0
         for j in range(size):

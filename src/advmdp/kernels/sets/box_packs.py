@@ -1,4 +1,4 @@
-"""Boxes in packs (``packed``): loading their bounds, solving eight rows, guessing what will hold."""
+"""Boxes in packs (``packed``): their bounds, eight row problems, a guess of what will hold."""
 
 from __future__ import annotations
 

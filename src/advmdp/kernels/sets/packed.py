@@ -1,4 +1,4 @@
-"""Rows at their bounds in packs: the copy of their row problems that is solved eight rows at a time.
+"""Rows at their bounds in packs: the copy of their row problems that is solved eight at a time.
 
 At the beginning of a projection the rows of a layer that bounds are expected to hold are laid side
 by side (``runtime/packs``): p~, their bounds, and what becomes of them at the present beta.  Until

@@ -173,6 +173,26 @@ def subtract_row(
 
 
 @leaf
+def subtract_full_rows(
+    graph: Graph, x: int, width: int, dual: Dual, coupling: Floats, line: int
+) -> bool:
+    """The same for all explicit rows of a state at once; False if they are not alike."""
+    count = 0
+    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        if is_explicit(dual, r) and row_size(graph, r) == width:
+            dual.chosen[count] = r
+            count += 1
+        elif is_explicit(dual, r) or is_scaled(dual.held, r):
+            return False
+    if count > 0:
+        shift = row_begin(graph, dual.chosen[0]) - dual.chosen[0] * width
+        subtract_rows(
+            coupling, line, dual.held.work, dual.flows.row_mass, dual.chosen, count, shift, width
+        )
+    return True
+
+
+@leaf
 def fill_coupling(
     graph: Graph, x: int, k: int, measure: Measure, dual: Dual, blocks: Blocks
 ) -> None:
@@ -192,12 +212,10 @@ def fill_coupling(
             coupling[line + j] -= flow
     if dual.merged.others[x] == 0:
         return
-    count = 0
+    if subtract_full_rows(graph, x, width, dual, coupling, line):
+        return
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-        if is_explicit(dual, r) and row_size(graph, r) == width:
-            dual.chosen[count] = r
-            count += 1
-        elif is_scaled(dual.held, r):
+        if is_scaled(dual.held, r):
             for j in range(row_size(graph, r)):  # one that could have been merged: sparse layouts
                 y = successor_of(graph, r, j)
                 p = max(measure.chance[row_begin(graph, r) + j], 0.0)
@@ -205,11 +223,6 @@ def fill_coupling(
                 coupling[line + y - there] -= flow
         elif is_explicit(dual, r):
             subtract_row(graph, r, dual.held.work, dual.flows.row_mass[r], coupling, line - there)
-    if count > 0:
-        shift = row_begin(graph, dual.chosen[0]) - dual.chosen[0] * width
-        subtract_rows(
-            coupling, line, dual.held.work, dual.flows.row_mass, dual.chosen, count, shift, width
-        )
 
 
 @leaf
