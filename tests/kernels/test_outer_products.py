@@ -1,4 +1,4 @@
-"""Outer products in registers: the sum, the promised order of additions, nothing beyond the block."""
+"""Outer products in registers: the sum, the promised order of additions, nothing beyond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packs of eight rows: where they come from and go, their row problems, and what they leave alone."""
+"""Packs of eight rows: where they come from and go, their row problems, what they leave alone."""
 
 from __future__ import annotations
 
