@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from advmdp.kernels.runtime.line_sums import add_outer_lines, subtract_lines
+from advmdp.kernels.runtime.line_sums import subtract_lines, subtract_rows
 
 SIZES = [1, 2, 3, 5, 7, 8, 10, 13, 16, 19]
 
@@ -19,8 +19,8 @@ def subtract(*arguments: Any) -> None:
 
 
 @njit  # type: ignore[untyped-decorator]
-def add_outer(*arguments: Any) -> None:
-    add_outer_lines(*arguments)
+def subtract_chosen(*arguments: Any) -> None:
+    subtract_rows(*arguments)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -42,23 +42,16 @@ def test_lines_are_subtracted_one_after_the_other(size: int, count: int) -> None
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_outer_products_are_those_of_the_chosen_rows(size: int) -> None:
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_chosen_rows_are_subtracted(size: int, count: int) -> None:
     rng = np.random.default_rng(size)
-    n_rows, shift = 7, 4
-    chosen = np.array([1, 2, 5])
-    mass = rng.random(n_rows)
-    p = rng.random((n_rows, size))
-    t = np.where(rng.random((n_rows, size)) < 0.5, p, 0.0)
-    left_out = np.setdiff1d(np.arange(n_rows), chosen)
-    p[left_out], t[left_out], mass[left_out] = np.nan, np.nan, np.nan
-    work, together = (np.concatenate([np.full(shift, np.nan), table.ravel()]) for table in (p, t))
-    for position in range(size):
-        out = np.concatenate([np.ones(size), np.full(9, np.nan)])
-        add_outer(out, 0, work, together, mass, chosen, 3, shift, size, position, size)
-        matrix = sum(
-            mass[r]
-            * (np.outer(p[r], p[r]) - np.outer(t[r], t[r]) + np.diag(np.where(t[r] > 0, p[r], 0)))
-            for r in chosen
-        )
-        assert out[:size] == pytest.approx(1.0 + matrix[position], rel=1e-13, abs=1e-15)
-        assert np.isnan(out[size:]).all()
+    rows, mass, chosen = rng.random((7, size)), rng.random(7), np.array([1, 2, 5])
+    others = np.setdiff1d(np.arange(7), chosen[:count])
+    rows[others], mass[others] = np.nan, np.nan
+    out = np.concatenate([np.ones(size), np.full(9, np.nan)])
+    subtract_chosen(
+        out, 0, np.concatenate([np.zeros(4), rows.ravel()]), mass, chosen, count, 4, size
+    )
+    expected = 1.0 - sum(mass[r] * rows[r] for r in chosen[:count])
+    assert out[:size] == pytest.approx(expected, rel=1e-13, abs=1e-15)
+    assert np.isnan(out[size:]).all()

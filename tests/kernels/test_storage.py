@@ -31,8 +31,9 @@ def test_every_leaf_of_everything_that_is_played_is_declared(name: str) -> None:
         for field, value, storage in leaves(record):
             is_array = isinstance(value, np.ndarray)
             assert storage is not None, f"{part}.{field}"
-            of_arrays = (Storage.LASTING, Storage.SCRATCH, Storage.PRIVATE, Storage.COMMON)
-            assert (storage in of_arrays) == is_array, f"{part}.{field}"
+            of_numbers = (Storage.CHOICE, Storage.SWITCH, Storage.NUMBER)
+            assert (storage not in of_numbers) == is_array, f"{part}.{field}"
+            assert storage is not Storage.ALONE or value.size == 0, f"{part}.{field}"
 
 
 def test_a_block_follows_the_declarations() -> None:

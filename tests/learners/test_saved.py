@@ -80,7 +80,10 @@ def test_only_what_lasts_is_saved_and_it_is_enough(name: str) -> None:
     assert {part for part in kept if declared[part] is not Storage.LASTING} == set()
     again.restore(kept)
     for _, array, storage in leaves(again._state):
-        if storage in (Storage.SCRATCH, Storage.PRIVATE) and array.dtype == np.float64:
+        if (
+            storage in (Storage.SCRATCH, Storage.PRIVATE, Storage.ALONE)
+            and array.dtype == np.float64
+        ):
             array[...] = np.nan  # whoever reads scratch before writing it meets this
     for one in (learner, again):
         follow(one, mdp, 9, 17)

@@ -145,6 +145,8 @@ class Block:
 
     def _add(self, values: Sequence[Any], name: str, storage: Storage | None) -> BatchColumn:
         """A column for one leaf; equal objects are kept once until they are packed."""
+        if storage is Storage.ALONE:  # of a processor's core: a card has none
+            values = [values[0][:0]] * len(values)
         places: dict[int, int] = {}
         which = np.array([places.setdefault(id(value), len(places)) for value in values])
         distinct = [np.asarray(values[i]) for i in np.unique(which, return_index=True)[1]]

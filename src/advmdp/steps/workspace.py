@@ -19,16 +19,20 @@ from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.model.row_status import BOUND, FREE
 from advmdp.kernels.model.visits import Visits
 from advmdp.kernels.planning.linear_maximum import Reach
+from advmdp.kernels.runtime.vectors import N_LANES
 from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.held import UNKNOWN, HeldRows
+from advmdp.kernels.sets.packed import PackedRows
 from advmdp.kernels.steps.interface import Certificate
 from advmdp.layout import Layout
 
 # Layers up to this width form and factor their Hessian blocks; wider ones use conjugate gradients.
 # (At width 10 the two are level, at 30 conjugate gradients are twice as fast.)
 NARROW = 12
+# Rows with fewer successors than this in their widest layer are solved one by one, not in packs.
+LEAST_PACKED = 4
 # Conjugate gradients need more products the more layers there are, and a product over scattered
 # successors takes longer for each of them.  In a grid that is unrolled over many steps, factoring
 # n^3 numbers for a layer of n states is then cheaper (FrozenLake 8x8 over 60 steps: three times).
@@ -57,6 +61,7 @@ def new_solver(layout: Layout) -> Solver:
         tilt=np.zeros(states),
         flows=_new_flows(layout),
         held=_new_held_rows(layout),
+        packed=_new_packed_rows(layout),
         merged=_new_merged_rows(layout),
         top=np.zeros(layers),
         widest=np.zeros(layers),
@@ -93,6 +98,30 @@ def _new_held_rows(layout: Layout) -> HeldRows:
         work=np.zeros(n_entries),
         group=np.zeros(n_entries, dtype=np.uint8),
         near=np.zeros(max(layout.layer_sizes)),
+    )
+
+
+def _new_packed_rows(layout: Layout) -> PackedRows:
+    """Room for all rows in packs of eight, if rows are dense, and long enough to gain by it."""
+    sizes = layout.layer_sizes
+    suits = layout.is_dense and is_wide(layout) is None and max(sizes) >= LEAST_PACKED
+    rows_of = [-(-n * layout.n_actions // N_LANES) * N_LANES for n in sizes[:-1]] if suits else []
+    widths = [rows * n for rows, n in zip(rows_of, sizes[1:], strict=False)]
+    slot_at, entry_at = (
+        (np.cumsum([0, *parts[:-1]]) if parts else np.zeros(0)).astype(np.uint32)
+        for parts in (rows_of, widths)
+    )
+    shapes = {"n_packs": len(rows_of), "slot": layout.n_rows if suits else 0}
+    shapes |= dict.fromkeys(("weight", "lower", "upper", "chance", "free"), sum(widths))
+    shapes["resting"] = sum(rows_of) // N_LANES
+    counted = ("n_packs", "slot", "row", "start", "resting")
+    return PackedRows(
+        slot_at,
+        entry_at,
+        *(
+            np.zeros(shapes.get(name, sum(rows_of)), dtype=np.int64 if name in counted else None)
+            for name in PackedRows._fields[2:]
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from ..runtime.threads import barrier, shared
 from ..sets.interface import guess_active_bounds
 from .dual import Dual
 from .linear.conjugate import EMPTY, Vectors
+from .packs import guess_packs, slot_of
 from .row_oracle import rests
 
 
@@ -31,7 +32,8 @@ def guess_active_set(
         inner = 0 < x < n - 1 and flow > EMPTY
         vectors.sums[x] = -vectors.gradient[x] / flow if inner else 0.0
     barrier()
+    guess_packs(graph, rows, dual, vectors.sums)
     for r in shared(0, dual.held.holding.shape[0]):
-        if rests(r, rows, dual):
+        if rests(r, rows, dual) and slot_of(dual, r) < 0:
             guess_active_bounds(graph, r, measure.chance, rows, dual.held, vectors.sums)
     barrier()

@@ -39,6 +39,7 @@ from ..sets.held import (
 from ..sets.interface import has_tightness
 from .dual import Dual
 from .merged_rows import note_tightness
+from .packs import is_clipped, spell_out, write_solutions
 
 
 @leaf
@@ -76,17 +77,19 @@ def commit_row(graph: Graph, r: int, x: int, measure: Measure, dual: Dual) -> No
         row_tilt(graph, r, measure.chance, dual.tilt, dual.held.scale[r], dual.held.work)
     _, low = sum_and_low(dual.held.work, begin, size, TINY)
     if low > 0.0:
+        spell_out(graph, r, dual)
         commit_tiny(graph, r, measure, dual)
     for j in range(size):
         measure.chance[begin + j] = dual.held.work[begin + j]
 
 
 @leaf
-def commit_choice(r: int, x: int, measure: Measure, dual: Dual) -> None:
+def commit_choice(graph: Graph, r: int, x: int, measure: Measure, dual: Dual) -> None:
     """Replace pi~ by the policy of the solution."""
     if dual.flows.share[r] >= TINY:
         measure.policy[r] = dual.flows.share[r]
     else:
+        spell_out(graph, r, dual)
         gain = gain_of(dual.held, r)
         log_total = (
             math.log(dual.flows.total[x]) if dual.flows.total[x] > 0.0 else dual.flows.log_total[x]
@@ -133,10 +136,12 @@ def recover_lost_masses(graph: Graph, measure: Measure) -> None:
 def commit_pair(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
     """Make the solution of row r the new transition and policy."""
     commit_row(graph, r, x, measure, dual)
-    commit_choice(r, x, measure, dual)
+    commit_choice(graph, r, x, measure, dual)
     if is_written(dual.held, r):
         dual.held.scale[r] = 1.0
-    if has_tightness(rows) and is_bound(rows, r):
+    if is_clipped(dual, r):
+        dual.held.tight[r] = 1.0  # what ``row_tightness`` would find
+    elif has_tightness(rows) and is_bound(rows, r):
         note_tightness(graph, r, measure, rows, dual, dual.widest[layer_of(graph, x)])
 
 
@@ -163,6 +168,7 @@ def commit(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> float:
     D(q || q~) - dual value telescopes to  sum over states of  q(x) ln(q(x) / o(x)).
     """
     n = measure.mass.shape[0] - 1
+    write_solutions(graph, dual)
     if MAY_SHARE and n_threads() > 1:
         for r in shared(0, measure.policy.shape[0]):
             commit_pair(graph, r, owner_of(graph, r), measure, rows, dual)

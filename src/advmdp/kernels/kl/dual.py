@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ..model.graph import Floats, Graph
 from ..runtime.storage import Scratch
 from ..sets.held import HeldRows
+from ..sets.packed import PackedRows
 
 
 class MergedRows(NamedTuple):
@@ -59,6 +60,7 @@ class Dual(NamedTuple):
     tilt: Scratch[Floats]  # (S,) e^beta
     flows: Flows
     held: HeldRows
+    packed: PackedRows
     merged: MergedRows
     top: Scratch[Floats]  # (L,) the largest beta of a layer before it is shifted
     widest: Scratch[Floats]  # (L,) how far apart beta pulls the successors of a layer

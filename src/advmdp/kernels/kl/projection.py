@@ -40,6 +40,7 @@ from .evaluation import evaluate
 from .linear.conjugate import Vectors
 from .linear.directions import NEGLIGIBLE, newton_step, scaling_direction
 from .merged_rows import merge_rows
+from .packs import begin_packs
 
 # Of |inflow - outflow|, with layers summing to one.  What is committed conserves flow to rounding
 # in any case: the residual r says how good the dual solution is, and the duality gap is about r^2.
@@ -122,6 +123,7 @@ def begin_search(
     barrier()
     if in_logs is None:
         merge_rows(graph, measure, rows, dual)
+    begin_packs(graph, measure, rows, dual, in_logs)
     solver.certificate.figures[RESIDUAL] = math.inf
 
 

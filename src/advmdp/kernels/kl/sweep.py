@@ -28,6 +28,7 @@ from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import SMALLEST, is_merged, is_scaled, is_written
 from .dual import Dual
 from .merged_rows import line_dot, line_dot_and_add, sift_state, widest_tilt
+from .packs import is_solved, pour_packs, put_back, solve_packs, take_row
 from .row_oracle import solve_any_row
 
 
@@ -85,16 +86,25 @@ def close_state(graph: Graph, x: int, dual: Dual, line: float) -> None:
 @leaf
 def sweep_alone(graph: Graph, measure: Measure, rows: Any, dual: Dual, at_zero: bool) -> None:
     """Row oracles and flows of all states, each poured out at once while its rows are at hand."""
-    for x in range(dual.beta.shape[0] - 1):
-        sift_state(graph, x, measure, rows, dual, dual.widest[layer_of(graph, x)])
-        open_state(x, measure, dual)
-        line = line_dot_and_add(dual.merged, x, dual.tilt, dual.merged.lead[x], dual.flows.free_sum)
-        if dual.merged.others[x] > 0:
-            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                if not is_merged(dual.held, r):
-                    solve_single_row(graph, r, measure, rows, dual, at_zero)
-                    pour_row(graph, r, measure, dual)
-        close_state(graph, x, dual, line)
+    for k in range(n_layers(graph)):
+        solve_packs(graph, k, rows, dual, at_zero)
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
+            sift_state(graph, x, measure, rows, dual, dual.widest[k])
+            open_state(x, measure, dual)
+            lead = dual.merged.lead[x]
+            line = 0.0
+            if dual.merged.others[x] < graph.n_actions:
+                line = line_dot_and_add(dual.merged, x, dual.tilt, lead, dual.flows.free_sum)
+            if dual.merged.others[x] > 0:
+                for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                    if is_solved(dual, r):
+                        take_row(r, lead, measure, dual)
+                    elif not is_merged(dual.held, r):
+                        solve_single_row(graph, r, measure, rows, dual, at_zero)
+                        if not put_back(graph, r, dual):
+                            pour_row(graph, r, measure, dual)
+            close_state(graph, x, dual, line)
+        pour_packs(graph, k, dual)
 
 
 @leaf

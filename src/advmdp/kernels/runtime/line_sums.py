@@ -2,25 +2,23 @@
 
     out[c] = scale * (out[c] - sum over j of  coefficient_j * line_j[c])
 
-is what the elimination of a small dense block consists of, and a sum of outer products what fills
-it.  As a loop over lines around a loop over columns, every line would be read back from memory and
-written again; here the eight columns stay in a register until the last line is added.  Every entry
-is added to in the order of the lines, as by the loop that other targets compile.
+is what the elimination of a small dense block consists of.  As a loop over lines around a loop over
+columns, every line would be read back from memory and written again; here the eight columns stay in
+a register until the last line is added.  Every entry is added to in the order of the lines, as by
+the loop that other targets compile.  (``outer_products`` fills such blocks.)
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .targets import compiles_for_cpu, leaf
+from .registers import in_registers
 from .vectors import N_LANES
 
-F = TypeVar("F", bound=Callable[..., object])
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
@@ -31,10 +29,9 @@ class Strip:
     def __init__(self, builder: Any, column: Any, width: int) -> None:
         from llvmlite import ir
 
-        self.builder, self._ir, self.column = builder, ir, column
+        self.builder, self.ir, self.column = builder, ir, column
         self.kind = ir.VectorType(ir.DoubleType(), width)
         self._first = ir.VectorType(ir.IntType(32), width)([0] * width)
-        self._numbers = ir.VectorType(column.type, width)(list(range(width)))
 
     def place(self, table: Any, line: Any) -> Any:
         """Where these columns lie in a line that begins at ``line``."""
@@ -47,15 +44,19 @@ class Strip:
 
     def spread(self, number: Any) -> Any:
         """A number in every column."""
-        kind = self._ir.VectorType(number.type, self._first.type.count)
-        nothing, zero = kind(self._ir.Undefined), self._ir.IntType(32)(0)
+        kind = self.ir.VectorType(number.type, self._first.type.count)
+        nothing, zero = kind(self.ir.Undefined), self.ir.IntType(32)(0)
         first = self.builder.insert_element(nothing, number, zero)
         return self.builder.shuffle_vector(first, nothing, self._first)
 
-    def only_at(self, column: Any) -> Any:
-        """Whether a column is the one of this number."""
-        wanted = self.builder.sub(column, self.column)
-        return self.builder.icmp_signed("==", self._numbers, self.spread(wanted))
+    def fused(self, a: Any, b: Any, c: Any) -> Any:
+        """a b + c, rounded once: written out, it is the same wherever it is compiled."""
+        width = self.kind.count
+        name = f"llvm.fma.v{width}f64"
+        module = self.builder.module
+        signature = self.ir.FunctionType(self.kind, [self.kind] * 3)
+        function = module.globals.get(name) or self.ir.Function(module, signature, name)
+        return self.builder.call(function, [a, b, c])
 
     def sum_over(self, count: Any, start: Any, grown: Callable[[Any, Any], Any]) -> Any:
         """``held = grown(held, j)`` for j = 0 .. count - 1, from ``start``."""
@@ -104,42 +105,6 @@ def _write_strips(builder: Any, size: Any, write: Callable[[Strip], None]) -> No
         at = builder.add(at, flag)
 
 
-def _in_registers(write: Callable[..., None]) -> Callable[[F], F]:
-    """Replace a loop by ``write`` on the CPU; elsewhere it stays a ``leaf``."""
-
-    def replace(function: F) -> F:
-        if not compiles_for_cpu():
-            return leaf(function)
-        from numba import types
-        from numba.extending import intrinsic
-
-        def choose(context: Any, *kinds: Any) -> Any:
-            wanted = [
-                kind if isinstance(kind, types.Array | types.Float) else types.int64
-                for kind in kinds
-            ]
-
-            def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-                given = [
-                    context.make_array(kind)(context, builder, value).data
-                    if isinstance(kind, types.Array)
-                    else value
-                    for kind, value in zip(wanted, values, strict=True)
-                ]
-                write(builder, *given)
-                return context.get_dummy_value()
-
-            return types.void(*wanted), generate
-
-        choose.__name__ = function.__name__
-        names = inspect.signature(function).parameters.values()
-        context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        choose.__signature__ = inspect.Signature([context, *names])  # type: ignore[attr-defined]
-        return cast(F, intrinsic(choose))
-
-    return replace
-
-
 def _subtract_lines(
     builder: Any,
     table: Any,
@@ -166,7 +131,7 @@ def _subtract_lines(
     _write_strips(builder, size, write)
 
 
-@_in_registers(_subtract_lines)
+@in_registers(_subtract_lines)
 def subtract_lines(
     table: Floats,
     out: int,
@@ -191,71 +156,47 @@ def subtract_lines(
         table[out + c] = total * scale
 
 
-def _add_outer_lines(
+def _subtract_rows(
     builder: Any,
     out: Any,
     line: Any,
-    work: Any,
-    together: Any,
+    table: Any,
     mass: Any,
     chosen: Any,
     count: Any,
     shift: Any,
-    row_length: Any,
-    position: Any,
     size: Any,
 ) -> None:
-    def number(table: Any, index: Any) -> Any:
-        return builder.load(builder.gep(table, [index]))
-
     def write(strip: Strip) -> None:
-        here = strip.only_at(position)
-        zero = strip.kind.element(0.0)
+        def less(held: Any, j: Any) -> Any:
+            r = builder.load(builder.gep(chosen, [j]))
+            row = builder.add(shift, builder.mul(r, size))
+            factor = strip.spread(builder.fneg(builder.load(builder.gep(mass, [r]))))
+            return strip.fused(factor, strip.load(table, row), held)
 
-        def more(held: Any, j: Any) -> Any:
-            r = number(chosen, j)
-            row = builder.add(shift, builder.mul(r, row_length))
-            m, at = number(mass, r), builder.add(row, position)
-            weight = builder.fmul(m, number(work, at))
-            pull = builder.fmul(m, number(together, at))
-            own = builder.select(builder.fcmp_ordered(">", pull, zero), weight, zero)
-            held = builder.fadd(held, builder.select(here, strip.spread(own), strip.spread(zero)))
-            square = builder.fmul(strip.spread(weight), strip.load(work, row))
-            common = builder.fmul(strip.spread(pull), strip.load(together, row))
-            return builder.fadd(held, builder.fsub(square, common))
-
-        found = strip.sum_over(count, strip.load(out, line), more)
+        found = strip.sum_over(count, strip.load(out, line), less)
         builder.store(found, strip.place(out, line), align=8)
 
     _write_strips(builder, size, write)
 
 
-@_in_registers(_add_outer_lines)
-def add_outer_lines(
+@in_registers(_subtract_rows)
+def subtract_rows(
     out: Floats,
     line: int,
-    work: Floats,
-    together: Floats,
+    table: Floats,
     mass: Floats,
     chosen: Numbers,
     count: int,
     shift: int,
-    row_length: int,
-    position: int,
     size: int,
 ) -> None:
-    """Add one line of  m p p^T - m t t^T + m diag(p where t > 0)  of the chosen rows to ``out``.
+    """Take ``count`` chosen rows, each with its mass, from a line of ``out``.
 
-    Row r begins at ``shift + r * row_length`` in ``work``, which has p, and in ``together``, which
-    has t.  The line is the one of successor ``position``, and ``size`` of its entries are wanted.
+    Row r has ``size`` entries and begins at ``shift + r * size`` in ``table``.
     """
     for c in range(size):
         total = out[line + c]
         for i in range(count):
-            row = shift + chosen[i] * row_length
-            weight = mass[chosen[i]] * work[row + position]
-            pull = mass[chosen[i]] * together[row + position]
-            if c == position and pull > 0.0:
-                total += weight
-            total += weight * work[row + c] - pull * together[row + c]
+            total -= mass[chosen[i]] * table[shift + chosen[i] * size + c]
         out[line + c] = total

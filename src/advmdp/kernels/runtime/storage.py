@@ -24,6 +24,7 @@ class Storage(Enum):
 
     LASTING = "carried from episode to episode: one for each run, saved"
     SCRATCH = "written before it is read in every episode: one for each run, not saved"
+    ALONE = "scratch of a run that one thread plays: empty on a card, not saved"
     PRIVATE = "scratch that a thread fills and reads by itself: one for each thread of a run"
     COMMON = "never written: held once when all runs agree on it, not saved"
     CHOICE = "a number that selects a branch: part of the compiled program when all runs agree"
@@ -33,6 +34,7 @@ class Storage(Enum):
 
 Lasting = Annotated[T, Storage.LASTING]
 Scratch = Annotated[T, Storage.SCRATCH]
+Alone = Annotated[T, Storage.ALONE]
 Private = Annotated[T, Storage.PRIVATE]
 Common = Annotated[T, Storage.COMMON]
 Choice = Annotated[T, Storage.CHOICE]

@@ -61,6 +61,25 @@ class Lanes:
         """Whether a == b."""
         return self._builder.fcmp_ordered("==", a, b)
 
+    def not_less(self, a: Any, b: Any) -> Any:
+        """Whether a >= b."""
+        return self._builder.fcmp_ordered(">=", a, b)
+
+    def both(self, a: Any, b: Any) -> Any:
+        """Whether two conditions hold."""
+        return self._builder.and_(a, b)
+
+    def neither(self, a: Any, b: Any) -> Any:
+        """Whether none of two conditions holds."""
+        return self._builder.not_(self._builder.or_(a, b))
+
+    def polynomial(self, x: Any, coefficients: Sequence[float]) -> Any:
+        """The polynomial with these coefficients, the constant first."""
+        value = self.every(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            value = self.add(self.every(coefficient), self.times(x, value))
+        return value
+
     def larger(self, a: Any, b: Any) -> Any:
         """The larger of a and b; a when one is not a number."""
         return self.where(self.less(a, b), b, a)
@@ -130,6 +149,18 @@ class Lanes:
         order = list(chosen)
         kind = self._ir.VectorType(self._short, len(order))
         return self._builder.shuffle_vector(lanes, lanes, kind(order))
+
+    def root(self, a: Any) -> Any:
+        """The square root."""
+        kind = self._ir.FunctionType(self.kind, [self.kind])
+        name = f"llvm.sqrt.v{N_LANES}f64"
+        module = self._builder.module
+        function = module.globals.get(name) or self._ir.Function(module, kind, name)
+        return self._builder.call(function, [a])
+
+    def first(self, lanes: Any, width: int) -> Any:
+        """The first few lanes."""
+        return self._part(lanes, range(width))
 
     def tree(self, lanes: Any, join: Callable[[Any, Any], Any]) -> Any:
         """All lanes joined, neighbours first."""

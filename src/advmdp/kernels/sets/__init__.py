@@ -4,6 +4,7 @@
 """
 
 from . import box_counts as box_counts  # the second half of the box, which registers itself
+from . import box_packs as box_packs  # and its third part
 from .ball import BallRows
 from .box import BoxRows
 from .known import KnownRows

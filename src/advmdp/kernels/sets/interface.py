@@ -21,6 +21,7 @@ from ..model.visits import Visits
 from ..runtime.dispatch import Borrowed, dispatched
 from ..runtime.targets import leaf
 from .held import UNKNOWN, HeldRows
+from .packed import PackedRows
 
 Order = NDArray[np.int64]
 
@@ -130,6 +131,45 @@ def guess_active_bounds(
     graph: Graph, r: int, chance: Floats, rows: Any, held: HeldRows, push: Floats
 ) -> None:
     """Mark the entries of a resting row that lie on a bound and that beta + push moves beyond."""
+
+
+# ---------------------------------------------------------------------- rows in packs (``packed``)
+
+
+@leaf
+def _no_bounds(rows: Any, packed: PackedRows, begin: int, slot: int, size: int) -> None:
+    return
+
+
+@leaf
+def _no_pack(
+    rows: Any, packed: PackedRows, begin: int, vector: Floats, first: int, slot: int, size: int
+) -> None:
+    return
+
+
+@dispatched("rows", default=_never)
+def solves_packs(rows: Any) -> bool:
+    """Whether the set solves eight rows at a time: then it has the three functions below too."""
+
+
+@dispatched("rows", default=_no_bounds)
+def load_pack(rows: Any, packed: PackedRows, begin: int, slot: int, size: int) -> None:
+    """Copy the bounds of the rows of a pack."""
+
+
+@dispatched("rows", default=_no_pack)
+def solve_packed(
+    rows: Any, packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+) -> None:
+    """Solve the row problems of a pack: p_beta and what ``packed`` says of it, and who is odd."""
+
+
+@dispatched("rows", default=_no_pack)
+def guess_packed(
+    rows: Any, packed: PackedRows, begin: int, push: Floats, first: int, slot: int, size: int
+) -> None:
+    """``guess_active_bounds`` for a pack of resting rows."""
 
 
 # ---------------------------------------------------------------------- counters

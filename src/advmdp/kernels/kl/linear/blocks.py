@@ -33,11 +33,12 @@ from ...model.graph import (
 )
 from ...model.measure import Measure
 from ...runtime.indices import int64, place
-from ...runtime.line_sums import add_outer_lines
+from ...runtime.line_sums import subtract_rows
+from ...runtime.outer_products import add_outer_products
 from ...runtime.targets import kernel, leaf
-from ...runtime.vectors import N_LANES
 from ...sets.held import is_merged, is_scaled, is_written
 from ..dual import Dual
+from ..packs import slot_of, write_curvature
 
 RIDGE = 1e-11
 EMPTY = 1e-290  # a state with less flow than this takes no part
@@ -172,6 +173,26 @@ def subtract_row(
 
 
 @leaf
+def subtract_full_rows(
+    graph: Graph, x: int, width: int, dual: Dual, coupling: Floats, line: int
+) -> bool:
+    """The same for all explicit rows of a state at once; False if they are not alike."""
+    count = 0
+    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        if is_explicit(dual, r) and row_size(graph, r) == width:
+            dual.chosen[count] = r
+            count += 1
+        elif is_explicit(dual, r) or is_scaled(dual.held, r):
+            return False
+    if count > 0:
+        shift = row_begin(graph, dual.chosen[0]) - dual.chosen[0] * width
+        subtract_rows(
+            coupling, line, dual.held.work, dual.flows.row_mass, dual.chosen, count, shift, width
+        )
+    return True
+
+
+@leaf
 def fill_coupling(
     graph: Graph, x: int, k: int, measure: Measure, dual: Dual, blocks: Blocks
 ) -> None:
@@ -184,11 +205,14 @@ def fill_coupling(
         coupling[line + j] = dual.flows.mobile[x] * dual.flows.inflow[there + j]
     if dual.flows.lift[x] > 0.0:
         return  # held up by a floor: its flow does not react to its own beta
-    line_of_state = place(row_begin(dual.merged.lines, x))
-    for j in range(row_size(dual.merged.lines, x)):
-        flow = dual.merged.lead[x] * dual.merged.table[line_of_state + j] * dual.tilt[there + j]
-        coupling[line + j] -= flow
+    if dual.merged.others[x] < graph.n_actions:
+        line_of_state = place(row_begin(dual.merged.lines, x))
+        for j in range(row_size(dual.merged.lines, x)):
+            flow = dual.merged.lead[x] * dual.merged.table[line_of_state + j] * dual.tilt[there + j]
+            coupling[line + j] -= flow
     if dual.merged.others[x] == 0:
+        return
+    if subtract_full_rows(graph, x, width, dual, coupling, line):
         return
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
         if is_scaled(dual.held, r):
@@ -211,9 +235,11 @@ def choose_rows(graph: Graph, k: int, measure: Measure, dual: Dual) -> tuple[int
     n = layer_end(graph, k + 1) - there
     count = 0
     plain = True
+    write_curvature(graph, k, dual)
     for r in range(layer_begin(graph, k) * graph.n_actions, there * graph.n_actions):
         if is_explicit(dual, r):
-            prepare_row(graph, r, measure, dual)
+            if slot_of(dual, r) < 0:
+                prepare_row(graph, r, measure, dual)
             dual.chosen[count] = r
             count += 1
             plain = plain and row_size(graph, r) == n and not has_second_group(dual, r)
@@ -222,16 +248,14 @@ def choose_rows(graph: Graph, k: int, measure: Measure, dual: Dual) -> tuple[int
 
 @leaf
 def add_plain_rows(graph: Graph, k: int, count: int, dual: Dual, blocks: Blocks) -> None:
-    """The curvature of the chosen rows of layer k, a line of the block at a time."""
+    """The curvature of the chosen rows of layer k, a tile of the block at a time."""
     n = layer_end(graph, k + 1) - layer_begin(graph, k + 1)
-    at = int64(blocks.diagonal_at[k + 1])
+    begin = int64(blocks.diagonal_at[k + 1])
     shift = row_begin(graph, dual.chosen[0]) - dual.chosen[0] * n
-    for j in range(n):
-        size = min(n, (j // N_LANES + 1) * N_LANES)  # above the diagonal nobody looks
-        add_outer_lines(
-            blocks.entries, at + j * n, dual.held.work, dual.together, dual.flows.row_mass,
-            dual.chosen, count, shift, n, j, size,
-        )  # fmt: skip
+    add_outer_products(
+        blocks.entries, begin, dual.held.work, dual.together, dual.flows.row_mass, dual.chosen,
+        count, shift, n,
+    )  # fmt: skip
 
 
 @leaf

@@ -1,0 +1,291 @@
+"""Packs in a projection: which rows they hold, and what the sweep, the Hessian and the commit need.
+
+See ``sets/packed``.  Packs are made anew for every projection, from the rows that bounds are
+expected to hold; rows that leave their boxes later on are solved by themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_begin, row_size
+from ..model.log_storage import linear
+from ..model.measure import Measure
+from ..model.row_status import is_bound
+from ..runtime.indices import int64
+from ..runtime.packs import add_packs, gather_pack, scatter_pack
+from ..runtime.targets import kernel, leaf
+from ..runtime.vectors import N_LANES
+from ..sets.held import SMALLEST, hold_written, is_written
+from ..sets.interface import guess_packed, load_pack, solve_packed, solves_packs
+from ..sets.packed import PackedRows, spread_pack
+from .dual import Dual
+
+FEWEST = 3  # rows of a layer: fewer are solved one by one
+
+
+@leaf
+def has_packs(dual: Dual) -> bool:
+    """Whether the layout has room for packs; on a card none has."""
+    return dual.packed.slot.shape[0] > 0
+
+
+@leaf
+def slot_of(dual: Dual, r: int) -> int:
+    """The slot of a row, or -1 if it is in no pack."""
+    return int64(dual.packed.slot[r]) if has_packs(dual) else -1
+
+
+@leaf
+def slot_in(packed: PackedRows, k: int, i: int) -> int:
+    """The first slot of pack i of layer k."""
+    return int64(packed.slot_at[k]) + N_LANES * i
+
+
+@leaf
+def begin_of(packed: PackedRows, k: int, i: int, size: int) -> int:
+    """Where it begins in the tables."""
+    return int64(packed.entry_at[k]) + N_LANES * size * i
+
+
+@leaf
+def width_of(graph: Graph, k: int) -> int:
+    """How many successors the rows of layer k have."""
+    return row_size(graph, layer_begin(graph, k) * graph.n_actions)
+
+
+# ---------------------------------------------------------------------- which rows
+
+
+@leaf
+def list_rows(graph: Graph, k: int, rows: Any, dual: Dual) -> int:
+    """Give the rows of layer k slots; returns how many are used, a multiple of eight."""
+    packed = dual.packed
+    begin = int64(packed.slot_at[k])
+    at = begin
+    for r in range(layer_begin(graph, k) * graph.n_actions, layer_end(graph, k) * graph.n_actions):
+        if is_bound(rows, r) and is_written(dual.held, r):
+            packed.slot[r] = at
+            packed.row[at] = r
+            at += 1
+    if at - begin < FEWEST:
+        for i in range(begin, at):
+            packed.slot[packed.row[i]] = -1
+        return 0
+    last = packed.row[at - 1]
+    while (at - begin) % N_LANES != 0:
+        packed.row[at] = last
+        at += 1
+    return at - begin
+
+
+@kernel
+def choose_packs(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
+    """Lay the rows that bounds are expected to hold side by side."""
+    packed = dual.packed
+    for r in range(packed.slot.shape[0]):
+        packed.slot[r] = -1
+    for k in range(n_layers(graph)):
+        size = width_of(graph, k)
+        first = int64(packed.slot_at[k])
+        count = list_rows(graph, k, rows, dual)
+        packed.n_packs[k] = count // N_LANES
+        for i in range(first, first + count):
+            r = packed.row[i]
+            packed.start[i] = row_begin(graph, r)
+            packed.scale[i] = dual.held.scale[r]
+            packed.flow[i] = 0.0
+            hold_written(dual.held, r, math.nan, 1.0, 0.0, 0.0)
+        for i in range(packed.n_packs[k]):
+            slot = slot_in(packed, k, i)
+            begin = begin_of(packed, k, i, size)
+            gather_pack(measure.chance, packed.start, slot, packed.weight, begin, size)
+            load_pack(rows, packed, begin, slot, size)
+            rests = 1
+            for lane in range(slot, slot + N_LANES):
+                if not (dual.held.tight[packed.row[lane]] <= 1.0):
+                    rests = 0
+            packed.resting[slot // N_LANES] = rests
+
+
+@leaf
+def begin_packs(
+    graph: Graph, measure: Measure, rows: Any, dual: Dual, in_logs: bool | None
+) -> None:
+    """``choose_packs`` where there may be any; none on the safe path."""
+    if has_packs(dual):
+        if in_logs is None and solves_packs(rows):
+            choose_packs(graph, measure, rows, dual)
+        else:
+            forget_packs(dual)
+
+
+@leaf
+def forget_packs(dual: Dual) -> None:
+    """No row is in a pack any more."""
+    for r in range(dual.packed.slot.shape[0]):
+        dual.packed.slot[r] = -1
+    if has_packs(dual):
+        for k in range(dual.packed.n_packs.shape[0]):
+            dual.packed.n_packs[k] = 0
+
+
+# ---------------------------------------------------------------------- an evaluation
+
+
+@leaf
+def rest_pack(packed: PackedRows, begin: int, slot: int, size: int) -> None:
+    """The solution of rows that lie in their sets, at beta = 0: p~ itself, all entries free."""
+    for e in range(begin, begin + N_LANES * size):
+        packed.chance[e] = packed.weight[e]
+        packed.free[e] = packed.weight[e]
+    for i in range(slot, slot + N_LANES):
+        packed.scale[i] = 1.0
+        packed.growth[i] = 1.0
+        packed.mass[i] = 1.0
+        packed.marks[i] = 0.0
+        packed.odd[i] = 0.0
+
+
+@leaf
+def solve_packs(graph: Graph, k: int, rows: Any, dual: Dual, at_zero: bool) -> None:
+    """The row problems of all packs of a layer."""
+    packed = dual.packed
+    if has_packs(dual):
+        size = width_of(graph, k)
+        there = layer_end(graph, k)
+        for i in range(packed.n_packs[k]):
+            slot = slot_in(packed, k, i)
+            begin = begin_of(packed, k, i, size)
+            if at_zero and packed.resting[slot // N_LANES] == 1:
+                rest_pack(packed, begin, slot, size)
+            else:
+                solve_packed(rows, packed, begin, dual.tilt, there, slot, size)
+
+
+@leaf
+def is_solved(dual: Dual, r: int) -> bool:
+    """Whether a row is in a pack that has solved it."""
+    slot = slot_of(dual, r)
+    return slot >= 0 and bool(dual.packed.odd[slot] == 0.0)
+
+
+@leaf
+def take_row(r: int, lead: float, measure: Measure, dual: Dual) -> None:
+    """Share and flow of a row that its pack has solved, as ``sweep: solve_single_row`` has them."""
+    packed = dual.packed
+    slot = packed.slot[r]
+    if not is_written(dual.held, r):  # it was odd before
+        hold_written(dual.held, r, math.nan, 1.0, 0.0, 0.0)
+    share = linear(measure.policy[r]) * packed.growth[slot]
+    packed.flow[slot] = lead * share
+    dual.flows.row_mass[r] = lead * share
+    dual.flows.share[r] = share if packed.growth[slot] > SMALLEST else math.nan
+
+
+@leaf
+def put_back(graph: Graph, r: int, dual: Dual) -> bool:
+    """Copy an odd row that is solved by itself to its pack; False if it has left its bounds."""
+    packed = dual.packed
+    slot = slot_of(dual, r)
+    if slot < 0:
+        return False
+    packed.flow[slot] = 0.0
+    if not is_written(dual.held, r):
+        return False
+    k = int64(graph.layer[graph.owner[r]])
+    size = row_size(graph, r)
+    lane = slot - int64(packed.slot_at[k])
+    e = begin_of(packed, k, lane // N_LANES, size) + lane % N_LANES
+    for j in range(size):
+        p = dual.held.work[row_begin(graph, r) + j]
+        is_free = dual.held.group[row_begin(graph, r) + j] == 1
+        packed.chance[e + N_LANES * j] = p
+        packed.free[e + N_LANES * j] = p if is_free else -1.0
+    packed.scale[slot] = dual.held.scale[r]
+    packed.mass[slot] = dual.held.group_mass[2 * r]
+    packed.marks[slot] = 1.0
+    packed.flow[slot] = dual.flows.row_mass[r]
+    return True
+
+
+@leaf
+def pour_packs(graph: Graph, k: int, dual: Dual) -> None:
+    """Add the flows of the rows in packs to the inflows of their successors."""
+    packed = dual.packed
+    if has_packs(dual) and packed.n_packs[k] > 0:
+        add_packs(
+            packed.chance, int64(packed.entry_at[k]), packed.n_packs[k], width_of(graph, k),
+            packed.flow, int64(packed.slot_at[k]), dual.flows.other_sum, layer_end(graph, k),
+        )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- the Hessian, the commit
+
+
+@leaf
+def guess_packs(graph: Graph, rows: Any, dual: Dual, push: Floats) -> None:
+    """``active_set: guess_active_set`` for the packs that rest."""
+    packed = dual.packed
+    if has_packs(dual):
+        for k in range(n_layers(graph)):
+            size = width_of(graph, k)
+            for i in range(packed.n_packs[k]):
+                slot = slot_in(packed, k, i)
+                begin = begin_of(packed, k, i, size)
+                if packed.resting[slot // N_LANES] == 1:
+                    guess_packed(rows, packed, begin, push, layer_end(graph, k), slot, size)
+
+
+@leaf
+def write_curvature(graph: Graph, k: int, dual: Dual) -> None:
+    """``linear/blocks: prepare_row`` for all rows in packs of a layer."""
+    packed = dual.packed
+    if has_packs(dual):
+        size = width_of(graph, k)
+        for i in range(packed.n_packs[k]):
+            slot = slot_in(packed, k, i)
+            begin = begin_of(packed, k, i, size)
+            spread_pack(packed.free, begin, dual.tilt, layer_end(graph, k), packed.mass, slot, size)
+            scatter_pack(packed.chance, begin, packed.start, slot, dual.held.work, size)
+            scatter_pack(packed.free, begin, packed.start, slot, dual.together, size)
+
+
+@leaf
+def write_solutions(graph: Graph, dual: Dual) -> None:
+    """p_beta of all rows in packs, where the commit looks for it."""
+    packed = dual.packed
+    if has_packs(dual):
+        for k in range(n_layers(graph)):
+            size = width_of(graph, k)
+            for i in range(packed.n_packs[k]):
+                slot = slot_in(packed, k, i)
+                begin = begin_of(packed, k, i, size)
+                scatter_pack(packed.chance, begin, packed.start, slot, dual.held.work, size)
+
+
+@kernel
+def spell_out(graph: Graph, r: int, dual: Dual) -> None:
+    """What ``held`` says of a written row by itself, for a row in a pack; few ever need it."""
+    packed = dual.packed
+    slot = slot_of(dual, r)
+    if slot < 0 or not is_written(dual.held, r):
+        return
+    dual.held.scale[r] = packed.scale[slot]
+    hold_written(dual.held, r, math.log(packed.scale[slot]), packed.mass[slot], 0.0, 0.0)
+    dual.held.gain[r] = math.log(packed.growth[slot])
+    k = int64(graph.layer[graph.owner[r]])
+    size = row_size(graph, r)
+    lane = slot - int64(packed.slot_at[k])
+    e = begin_of(packed, k, lane // N_LANES, size) + lane % N_LANES
+    for j in range(size):
+        is_free = packed.free[e + N_LANES * j] >= 0.0
+        dual.held.group[row_begin(graph, r) + j] = 1 if is_free else 0
+
+
+@leaf
+def is_clipped(dual: Dual, r: int) -> bool:
+    """Whether a row in a pack is known to touch a bound."""
+    slot = slot_of(dual, r)
+    return slot >= 0 and bool(dual.packed.marks[slot] > 0.0) and is_written(dual.held, r)

@@ -1,0 +1,51 @@
+"""Loops replaced by instructions that are written out, where the compiler would not find them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from .targets import compiles_for_cpu, leaf
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def in_registers(write: Callable[..., Any], *, returns: bool = False) -> Callable[[F], F]:
+    """Replace a loop by ``write`` on the CPU; elsewhere it stays a ``leaf``.
+
+    ``write(builder, *arguments)`` gets pointers in place of arrays, and gives back the number that
+    the function returns, if it ``returns`` one.
+    """
+
+    def replace(function: F) -> F:
+        if not compiles_for_cpu():
+            return leaf(function)
+        from numba import types
+        from numba.extending import intrinsic
+
+        def choose(context: Any, *kinds: Any) -> Any:
+            wanted = [
+                kind if isinstance(kind, types.Array | types.Float) else types.int64
+                for kind in kinds
+            ]
+
+            def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                given = [
+                    context.make_array(kind)(context, builder, value).data
+                    if isinstance(kind, types.Array)
+                    else value
+                    for kind, value in zip(wanted, values, strict=True)
+                ]
+                found = write(builder, *given)
+                return found if returns else context.get_dummy_value()
+
+            return (types.float64 if returns else types.void)(*wanted), generate
+
+        choose.__name__ = function.__name__
+        names = inspect.signature(function).parameters.values()
+        context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        choose.__signature__ = inspect.Signature([context, *names])  # type: ignore[attr-defined]
+        return cast(F, intrinsic(choose))
+
+    return replace

@@ -1,0 +1,69 @@
+"""Rows at their bounds in packs: the copy of their row problems that is solved eight at a time.
+
+At the beginning of a projection the rows of a layer that bounds are expected to hold are laid side
+by side (``runtime/packs``): p~, their bounds, and what becomes of them at the present beta.  Until
+the projection ends such a row is read and solved here; ``held`` says that it is WRITTEN, and gets
+its p_beta when the Hessian is assembled and when the step is committed.
+
+Only narrow dense layouts have packs, and only where one thread plays a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.graph import Floats, Index
+from ..runtime.packs import over_pack
+from ..runtime.storage import Alone, Common
+from ..runtime.vectors import N_LANES, Lanes
+
+Places = NDArray[np.int64]
+
+
+class PackedRows(NamedTuple):
+    """The rows of all packs; a slot is a lane of a pack, and spare slots repeat the last row."""
+
+    slot_at: Common[Index]  # (L,) the first slot of a layer
+    entry_at: Common[Index]  # (L,) where its packs begin in the tables
+    n_packs: Alone[Places]  # (L,) how many of them are used
+    slot: Alone[Places]  # (R,) of each row, or -1
+    row: Alone[Places]  # (slots,) the row in each slot
+    start: Alone[Places]  # (slots,) where it begins in a table of rows
+    resting: Alone[Places]  # (packs,) 1 while the rows are their own solution
+    scale: Alone[Floats]  # (slots,) c
+    growth: Alone[Floats]  # (slots,) e^gain
+    mass: Alone[Floats]  # (slots,) of the free entries
+    marks: Alone[Floats]  # (slots,) how many entries are clipped
+    odd: Alone[Floats]  # (slots,) 1 for a row that has to be solved by itself
+    flow: Alone[Floats]  # (slots,) what leaves through the row, before Z_k; 0 in spare slots
+    mean: Alone[Floats]  # (slots,) scratch of the guess
+    weight: Alone[Floats]  # (entries,) p~
+    lower: Alone[Floats]  # (entries,)
+    upper: Alone[Floats]  # (entries,)
+    chance: Alone[Floats]  # (entries,) p_beta
+    free: Alone[Floats]  # (entries,) the same, or -1 where a bound holds
+
+
+def _spread_entry(lanes: Lanes, free: Any, factor: Any, mass: Any) -> Sequence[Any]:
+    nothing, one = lanes.every(0.0), lanes.every(1.0)
+    root = lanes.over(one, lanes.root(lanes.where(lanes.less(nothing, mass), mass, one)))
+    return [lanes.times(lanes.larger(free, nothing), root)]
+
+
+def _no_finish(lanes: Lanes, mass: Any) -> Sequence[Any]:
+    return []
+
+
+@over_pack(_spread_entry, _no_finish, tables=1, numbers=1, sums=0, writes=[0])
+def spread_pack(
+    free: Floats, begin: int, vector: Floats, first: int, mass: Floats, slot: int, size: int
+) -> None:
+    """Free entries over the root of their mass, in place: dp/dbeta = diag(p_F) - t t^T."""
+    for i in range(N_LANES):
+        root = 1.0 / np.sqrt(mass[slot + i]) if mass[slot + i] > 0.0 else 1.0
+        for j in range(size):
+            free[begin + N_LANES * j + i] = max(free[begin + N_LANES * j + i], 0.0) * root

@@ -1,0 +1,226 @@
+"""Packs of eight rows: where they come from and go, their row problems, what they leave alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+import advmdp as am
+from advmdp.kernels.runtime.packs import add_packs, gather_pack, scatter_pack
+from advmdp.kernels.sets.box_pack_passes import guess_pack, mean_of_pack, solve_pack
+from advmdp.kernels.sets.packed import PackedRows, spread_pack
+from advmdp.steps import workspace
+
+Array = np.ndarray[Any, Any]
+SIZES = [1, 2, 3, 4, 5, 7, 8, 10, 13, 16, 19]
+PADDING = 5
+
+
+def compiled(function: Any) -> Any:
+    @njit  # type: ignore[untyped-decorator]
+    def call(*arguments: Any) -> Any:
+        return function(*arguments)
+
+    return call
+
+
+GATHER, SCATTER, ADD, SOLVE, SPREAD, MEAN, GUESS = map(
+    compiled,
+    (gather_pack, scatter_pack, add_packs, solve_pack, spread_pack, mean_of_pack, guess_pack),
+)
+
+
+def as_pack(rows: Array) -> Array:
+    """Eight rows as a pack, with poison around it."""
+    return np.concatenate([np.full(PADDING, np.nan), rows.T.ravel(), np.full(PADDING, np.nan)])
+
+
+def as_rows(pack: Array) -> Array:
+    """And back; what lies around a pack is untouched."""
+    assert np.isnan(pack[:PADDING]).all()
+    assert np.isnan(pack[-PADDING:]).all()
+    return pack[PADDING:-PADDING].reshape(-1, 8).T.copy()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_pack_is_gathered_and_scattered(size: int) -> None:
+    rng = np.random.default_rng(size)
+    table = rng.normal(size=12 * size + 7)
+    starts = 3 + size * np.array([4, 0, 9, 2, 7, 1, 3, 3])  # the last row fills a spare slot too
+    pack = as_pack(np.zeros((8, size)))
+    GATHER(table, np.concatenate([[-1], starts]), 1, pack, PADDING, size)
+    rows = np.array([table[start : start + size] for start in starts])
+    assert (as_rows(pack) == np.maximum(rows, 0.0)).all()
+    pack[PADDING:-PADDING].reshape(-1, 8)[:, 7] = -7.0  # what a spare slot says does not count
+    back = np.full(len(table), np.nan)
+    SCATTER(pack, PADDING, np.concatenate([[-1], starts]), 1, back, size)
+    for start in set(starts.tolist()):
+        part = slice(start, start + size)
+        assert (back[part] == np.maximum(table[part], 0.0)).all()
+        back[part] = np.nan
+    assert np.isnan(back).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("n_packs", [1, 2, 5])
+def test_flows_of_packs_are_added(size: int, n_packs: int) -> None:
+    rng = np.random.default_rng(size)
+    rows, flow = rng.random((n_packs, 8, size)), rng.random(8 * n_packs)
+    tables = np.concatenate([rows[i].T.ravel() for i in range(n_packs)])
+    out = np.concatenate([[np.nan], np.ones(size), [np.nan]])
+    ADD(tables, 0, n_packs, size, flow, 0, out, 1)
+    expected = 1.0 + flow @ rows.reshape(-1, size)
+    assert out[1:-1] == pytest.approx(expected, rel=1e-14)
+    assert np.isnan(out[[0, -1]]).all()
+
+
+def made(size: int, seed: int, spread: float) -> tuple[Array, Array, Array, Array]:
+    """Rows p~, bounds around them, of which some hold, and a tilt."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(size), size=8)
+    width = rng.random((8, 1)) * 0.3
+    lower, upper = np.maximum(p - width * rng.random(p.shape), 0.0), p + width * rng.random(p.shape)
+    on_bound = rng.random(p.shape)
+    lower, upper = np.where(on_bound < 0.2, p, lower), np.where(on_bound > 0.8, p, upper)
+    return p, lower, np.minimum(upper, 1.0), np.exp(-spread * rng.random(size))
+
+
+def solved(p: Array, lower: Array, upper: Array, tilt: Array) -> dict[str, Array]:
+    """All that a pack says of its rows."""
+    numbers = ("scale", "growth", "mass", "marks", "odd", "flow", "mean")
+    found = {name: np.ones(8) for name in numbers}
+    tables = {"weight": p, "lower": lower, "upper": upper, "chance": p * 0, "free": p * 0}
+    found |= {name: as_pack(table) for name, table in tables.items()}
+    nothing = np.zeros(1, dtype=np.int64)
+    rest = {name: nothing for name in PackedRows._fields if name not in found}
+    vector = np.concatenate([[np.nan], tilt, [np.nan]])
+    SOLVE(PackedRows(**{**rest, **found}), PADDING, vector, 1, 0, p.shape[1])  # type: ignore[arg-type]
+    return {**found, **{name: as_rows(found[name]) for name in tables}}
+
+
+def clipped_by_halving(w: Array, lower: Array, upper: Array) -> Array:
+    """clip(c w) with the c for which it sums to one, by bisection on ln c."""
+    low, high = -60.0, 60.0
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if np.clip(np.exp(middle) * w, lower, upper).sum() < 1.0:
+            low = middle
+        else:
+            high = middle
+    return np.clip(np.exp(0.5 * (low + high)) * w, lower, upper)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 14), st.integers(0, 10**6), st.floats(0.0, 0.3))
+def test_rows_are_clipped_as_by_bisection(size: int, seed: int, spread: float) -> None:
+    p, lower, upper, tilt = made(size, seed, spread)
+    found = solved(p, lower, upper, tilt)
+    for i in np.flatnonzero(found["odd"] == 0.0):
+        w = p[i] * tilt
+        expected = clipped_by_halving(w, lower[i], upper[i])
+        q = found["chance"][i]
+        assert q == pytest.approx(expected, abs=1e-13)
+        assert (q >= lower[i]).all()
+        assert (q <= upper[i]).all()
+        inside = (lower[i] < q) & (q < upper[i])
+        free = found["free"][i]
+        assert (free[inside] == q[inside]).all()
+        assert ((free == q) | (free == -1.0)).all()
+        assert found["mass"][i] == pytest.approx(free[free > 0.0].sum(), abs=1e-13)
+        assert found["marks"][i] == (free == -1.0).sum()
+        gain = np.sum(q[q > 0.0] * np.log(w[q > 0.0] / q[q > 0.0]))
+        assert found["growth"][i] == pytest.approx(np.exp(gain), rel=1e-13)
+
+
+def test_most_rows_that_move_a_little_are_not_odd() -> None:
+    odd = [solved(*made(10, seed, 0.05))["odd"].mean() for seed in range(50)]
+    assert np.mean(odd) < 0.05  # those with slopes of zero on the way
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 12), st.integers(0, 10**6))
+def test_a_row_does_not_depend_on_its_neighbours(size: int, seed: int) -> None:
+    p, lower, upper, tilt = made(size, seed, 0.3)
+    order = np.random.default_rng(seed).permutation(8)
+    order[0] = order[1]  # a spare slot
+    one, other = solved(p, lower, upper, tilt), solved(p[order], lower[order], upper[order], tilt)
+    settled = one["odd"][order] == 0.0
+    assert (one["odd"][order] == other["odd"]).all()
+    for name in ("scale", "growth", "mass", "marks", "chance", "free"):
+        assert (one[name][order][settled] == other[name][settled]).all()
+
+
+def test_rows_far_beyond_their_bounds_are_odd() -> None:
+    p, lower, upper, tilt = made(6, 0, 0.0)
+    upper[3], lower[3] = p[3] + 1e-9, p[3] - 1e-9
+    tilt[2] = 0.5
+    odd = solved(p, lower, upper, tilt)["odd"]
+    assert odd[3] == 1.0
+
+
+def test_rows_without_a_solution_are_odd() -> None:
+    p, lower, upper, tilt = made(6, 0, 0.1)
+    upper[5] = 0.1  # six entries of at most a tenth
+    lower[5] = 0.0
+    found = solved(p, lower, upper, tilt)
+    assert found["odd"][5] == 1.0
+    assert (found["chance"] <= upper).all()  # no number is lost: spare slots count as nothing
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_free_entries_are_spread(size: int) -> None:
+    rng = np.random.default_rng(size)
+    free = np.where(rng.random((8, size)) < 0.3, -1.0, rng.random((8, size)))
+    mass = np.maximum(free, 0.0).sum(axis=1)
+    pack = as_pack(free)
+    SPREAD(pack, PADDING, np.ones(size), 0, mass, 0, size)
+    root = np.sqrt(np.where(mass > 0.0, mass, 1.0))
+    assert as_rows(pack) == pytest.approx(np.maximum(free, 0.0) / root[:, None], rel=1e-15)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_bounds_that_will_hold_are_guessed(size: int) -> None:
+    p, lower, upper, _ = made(size, size, 0.0)
+    push = np.random.default_rng(size).normal(size=size)
+    mean, mass, free = np.zeros(8), np.zeros(8), as_pack(p * np.nan)
+    MEAN(as_pack(p), PADDING, push, 0, mean, 0, size)
+    packs = [as_pack(table) for table in (p, lower, upper)]
+    GUESS(*packs, free, PADDING, push, 0, mean, mass, 0, size)
+    assert mean == pytest.approx(p @ push, abs=1e-14)
+    way = push - mean[:, None]
+    held = ((p >= upper) & (way > 0.0)) | ((p <= lower) & (way < 0.0))
+    assert (as_rows(free) == np.where(held, -1.0, p)).all()
+    assert mass == pytest.approx(np.where(held, 0.0, p).sum(axis=1), abs=1e-15)
+
+
+@pytest.mark.parametrize("deviation", [0.02, 0.5, 2.0])
+def test_a_projection_is_the_same_without_packs(
+    deviation: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mdp = am.families.random_mdp((1, 9, 9, 2, 1), 3, seed=1)
+    rng = np.random.default_rng(2)
+    visits = [rng.integers(0, 500, size=p.shape[:2]) for p in mdp.transitions]
+    counts = [rng.multinomial(n, p) for n, p in zip(visits, mdp.transitions, strict=True)]
+    box = am.BoxSet.from_counts(mdp.layout, visits, counts, 0.5)
+    uniform = [np.full(p.shape[:2], 1 / 3) for p in mdp.transitions]
+    q = am.occupancy_measure(mdp.transitions, uniform, mdp.layout)
+    weights = [part * np.exp(rng.normal(0.0, deviation, size=part.shape)) for part in q]
+    projector = am.Projector(mdp.layout)
+    in_packs = projector.project(weights, box)
+    assert not in_packs.safe_path
+    packed = projector._solver.dual.packed
+    assert packed.n_packs.sum() >= 3
+    if deviation == 2.0:
+        assert packed.marks.max() > 0.0
+    monkeypatch.setattr(workspace, "LEAST_PACKED", 100)
+    alone = am.Projector(mdp.layout)
+    assert alone._solver.dual.packed.slot.size == 0
+    one_by_one = alone.project(weights, box)
+    assert in_packs.iterations == one_by_one.iterations
+    for part, other in zip(in_packs.occupancy, one_by_one.occupancy, strict=True):
+        assert part == pytest.approx(other, abs=1e-11)
