@@ -12,6 +12,7 @@ from typing import Any
 
 from .line_sums import Floats, Strip, _in_registers, _write_strips
 from .passes import HAS_LANES
+from .prefetch import write_fetch
 
 HAS_BLOCKS = HAS_LANES
 """Whether blocks are worth it: elsewhere a kernel does better with one row after the other."""
@@ -33,16 +34,10 @@ def _fetch_next(strip: Strip, table: Any, begin: Any, j: Any, count: Any, size: 
 
     The processor foresees who reads a row from its beginning to its end, but not this.
     """
-    from llvmlite import ir
-
-    builder, kind = strip.builder, ir.IntType(32)
+    builder = strip.builder
     part = builder.add(builder.mul(strip.column, count), builder.mul(j, j.type(strip.kind.count)))
     ahead = builder.add(builder.add(begin, builder.mul(count, size)), part)
-    pointer = builder.bitcast(builder.gep(table, [ahead]), ir.IntType(8).as_pointer())
-    signature = ir.FunctionType(ir.VoidType(), [pointer.type, kind, kind, kind])
-    name = "llvm.prefetch.p0"
-    found = builder.module.globals.get(name) or ir.Function(builder.module, signature, name)
-    builder.call(found, [pointer, kind(0), kind(3), kind(1)])
+    write_fetch(builder, builder.gep(table, [ahead]))
 
 
 def _sums_over(
