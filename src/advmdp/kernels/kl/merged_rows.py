@@ -5,8 +5,8 @@ and the curvature need of them is therefore only their sum
 
     C(x, x') = sum over the free actions of pi~(a|x) p~(x'|x,a),
 
-which does not depend on beta: it is formed once (``carried_lines``), and an evaluation reads a line of C where it
-would read a row for every action.  Rows that a bound holds are solved one by one.
+which does not depend on beta: it is formed once (``carried_lines``), and an evaluation reads a line
+of C where it would read a row for every action.  Rows that a bound holds are solved one by one.
 
 Which rows are free is guessed from the last projection and verified in every evaluation.  For most
 rows one comparison does it: ``HeldRows.tight`` says how close a row is to its bounds, and tilts
