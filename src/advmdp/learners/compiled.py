@@ -70,6 +70,13 @@ def lasting_arrays(state: Any) -> Saved:
     }
 
 
+def forget_scratch(state: Any) -> None:
+    """Make everything that does not last NaN: it belongs to the episodes before."""
+    for _, array, storage in leaves(state):
+        if storage in (Storage.SCRATCH, Storage.PRIVATE) and array.dtype == np.float64:
+            array[...] = np.nan
+
+
 class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable):
     """What all built-in learners share.
 
@@ -170,6 +177,7 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
         with self._one_thread:
             for name, array in mine.items():
                 array[...] = saved[name]
+            forget_scratch(self._state)
 
     def adopt_counts(self, earlier: CompiledLearner) -> None:
         """Begin with the visits that an earlier learner of the same class has counted.

@@ -130,6 +130,7 @@ def _new_merged_rows(layout: Layout) -> MergedRows:
     return MergedRows(
         lines=lines,
         table=np.zeros(int(lines.row_start[-1])),
+        weight=np.full(layout.n_rows, np.nan),
         lead=np.zeros(n_states),
         mass=np.zeros(n_states),
         tight=np.zeros(n_states),

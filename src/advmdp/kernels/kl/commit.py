@@ -22,9 +22,10 @@ from ..model.graph import (
 )
 from ..model.log_storage import TINY, from_log, linear, logarithm
 from ..model.measure import Measure
-from ..model.row_status import is_bound
+from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64
-from ..runtime.passes import sum_and_low
+from ..runtime.passes import dot_and_capped, sum_and_low
+from ..runtime.row_blocks import HAS_BLOCKS, tilt_rows
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import (
@@ -37,9 +38,12 @@ from ..sets.held import (
     log_scale_of,
 )
 from ..sets.interface import has_tightness
+from .carried_lines import add_to_line, clear_line, has_line, leave_out, note_weight
 from .dual import Dual
-from .merged_rows import note_tightness
+from .merged_rows import may_be_merged, note_tightness
 from .packs import is_clipped, spell_out, write_solutions
+
+ORDINARY = 2.0**-664  # a power of two, and more than TINY
 
 
 @leaf
@@ -59,6 +63,14 @@ def commit_tiny(graph: Graph, r: int, measure: Measure, dual: Dual) -> None:
 
 
 @leaf
+def hold_share(graph: Graph, r: int, x: int, growth: float, measure: Measure, dual: Dual) -> None:
+    """The scale and the share of a merged row."""
+    if is_merged(dual.held, r):
+        hold_scaled(dual.held, r, 1.0 / growth)
+        dual.flows.share[r] = linear(measure.policy[r]) * growth / dual.flows.total[x]
+
+
+@leaf
 def commit_row(graph: Graph, r: int, x: int, measure: Measure, dual: Dual) -> None:
     """Replace p~ by p_beta, and find the share of a merged row."""
     if is_point(dual.held, r):
@@ -68,9 +80,7 @@ def commit_row(graph: Graph, r: int, x: int, measure: Measure, dual: Dual) -> No
     if not is_written(dual.held, r):
         # tilts are at most one, so what is not tiny before it is scaled is not so after it either
         growth, tiny = row_dot_and_low(graph, r, measure.chance, dual.tilt, TINY)
-        if is_merged(dual.held, r):
-            hold_scaled(dual.held, r, 1.0 / growth)
-            dual.flows.share[r] = linear(measure.policy[r]) * growth / dual.flows.total[x]
+        hold_share(graph, r, x, growth, measure, dual)
         if tiny == 0.0:
             row_tilt(graph, r, measure.chance, dual.tilt, dual.held.scale[r], measure.chance)
             return
@@ -133,10 +143,8 @@ def recover_lost_masses(graph: Graph, measure: Measure) -> None:
 
 
 @leaf
-def commit_pair(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
-    """Make the solution of row r the new transition and policy."""
-    commit_row(graph, r, x, measure, dual)
-    commit_choice(graph, r, x, measure, dual)
+def finish_pair(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
+    """What is known of row r, now that it is the solution."""
     if is_written(dual.held, r):
         dual.held.scale[r] = 1.0
     if is_clipped(dual, r):
@@ -146,16 +154,87 @@ def commit_pair(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual:
 
 
 @leaf
+def commit_pair(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
+    """Make the solution of row r the new transition and policy."""
+    commit_row(graph, r, x, measure, dual)
+    commit_choice(graph, r, x, measure, dual)
+    finish_pair(graph, r, x, measure, rows, dual)
+
+
+@leaf
+def commit_and_pour(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
+    """``commit_pair``, and what flows out of the row while it is at hand."""
+    commit_pair(graph, r, x, measure, rows, dual)
+    flow = dual.term[x] * linear(measure.policy[r])
+    row_add(graph, r, measure.chance, flow, dual.term)
+
+
+@leaf
+def begin_plain(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual: Dual) -> bool:
+    """Policy and scale of a row that is only tilted and stays in its line; False of others."""
+    held = dual.held
+    inside = is_free(rows, r) or (has_tightness(rows) and is_bound(rows, r))
+    if not inside or is_written(held, r) or is_point(held, r):
+        return False
+    begin = row_begin(graph, r)
+    size = row_size(graph, r)
+    first = int64(graph.first[r])
+    growth, capped = dot_and_capped(measure.chance, begin, dual.tilt, first, size, ORDINARY)
+    if capped != size * ORDINARY:
+        return False  # some entry may be tiny
+    hold_share(graph, r, x, growth, measure, dual)
+    commit_choice(graph, r, x, measure, dual)
+    note_weight(r, measure.policy[r], dual)
+    return True
+
+
+@leaf
+def end_plain(
+    graph: Graph, begin: int, end: int, x: int, measure: Measure, rows: Any, dual: Dual
+) -> None:
+    """Tilt rows begin .. end - 1 of state x, and add them to its line and to what flows on."""
+    if begin == end:
+        return
+    merged = dual.merged
+    tilt_rows(
+        measure.chance, row_begin(graph, begin), dual.tilt, int64(graph.first[begin]),
+        dual.held.scale, merged.weight, begin, dual.term[x], dual.term,
+        merged.table, row_begin(merged.lines, x), end - begin, row_size(graph, begin),
+    )  # fmt: skip
+    for r in range(begin, end):
+        finish_pair(graph, r, x, measure, rows, dual)
+
+
+@leaf
+def commit_with_line(graph: Graph, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
+    """``commit_and_pour`` for the rows of a state, and the line that comes of them."""
+    clear_line(x, dual)
+    begin = x * graph.n_actions
+    for r in range(begin, begin + graph.n_actions):
+        if not begin_plain(graph, r, x, measure, rows, dual):
+            end_plain(graph, begin, r, x, measure, rows, dual)
+            commit_and_pour(graph, r, x, measure, rows, dual)
+            if may_be_merged(rows, r, dual):
+                note_weight(r, measure.policy[r], dual)
+                add_to_line(graph, r, x, measure, dual)
+            else:
+                leave_out(r, dual)
+            begin = r + 1
+    end_plain(graph, begin, (x + 1) * graph.n_actions, x, measure, rows, dual)
+
+
+@leaf
 def commit_and_forward(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
     """``commit_pair`` and ``forward`` in one pass: a row is poured out while it is at hand."""
     for y in range(measure.mass.shape[0]):
         dual.term[y] = 0.0
     dual.term[0] = 1.0
     for x in range(measure.mass.shape[0] - 1):
-        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            commit_pair(graph, r, x, measure, rows, dual)
-            flow = dual.term[x] * linear(measure.policy[r])
-            row_add(graph, r, measure.chance, flow, dual.term)
+        if HAS_BLOCKS and has_line(x, dual):
+            commit_with_line(graph, x, measure, rows, dual)
+        else:
+            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                commit_and_pour(graph, r, x, measure, rows, dual)
     for y in range(measure.mass.shape[0]):
         measure.mass[y] = dual.term[y]
 

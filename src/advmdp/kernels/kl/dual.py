@@ -31,6 +31,7 @@ class MergedRows(NamedTuple):
 
     lines: Graph  # a line for each state, as rows of a layout with one action
     table: Scratch[Floats]  # C(x, x'), without the tilt
+    weight: Scratch[Floats]  # (R,) what the table was formed with (``carried_lines``)
     lead: Scratch[Floats]  # (S,) what a line is multiplied with, next to the tilt, to give flows
     mass: Scratch[Floats]  # (S,) the flow through the line
     tight: Scratch[Floats]  # (S,) the tightest row of the line

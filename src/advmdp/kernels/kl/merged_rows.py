@@ -5,8 +5,8 @@ and the curvature need of them is therefore only their sum
 
     C(x, x') = sum over the free actions of pi~(a|x) p~(x'|x,a),
 
-which does not depend on beta: it is formed once, and an evaluation reads a line of C where it
-would read a row for every action.  Rows that a bound holds are solved one by one.
+which does not depend on beta: it is formed once (``carried_lines``), and an evaluation reads a line
+of C where it would read a row for every action.  Rows that a bound holds are solved one by one.
 
 Which rows are free is guessed from the last projection and verified in every evaluation.  For most
 rows one comparison does it: ``HeldRows.tight`` says how close a row is to its bounds, and tilts
@@ -26,6 +26,7 @@ from ..model.measure import Measure
 from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64, place
 from ..runtime.passes import dot, dot_and_add, scale
+from ..runtime.row_blocks import HAS_BLOCKS
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import barrier, shared
 from ..sets.held import (
@@ -41,6 +42,7 @@ from ..sets.held import (
     unmerge,
 )
 from ..sets.interface import has_tightness, row_tightness, stays_inside
+from .carried_lines import forget_line_of, has_line, leave_out, line_stands, note_weight
 from .dual import Dual, MergedRows
 
 AT_A_BOUND = 1.0 - 1e-9
@@ -57,19 +59,18 @@ def widest_tilt(graph: Graph, k: int, dual: Dual) -> float:
 
 
 @leaf
-def fill_line(graph: Graph, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
+def fill_line(graph: Graph, x: int, measure: Measure, dual: Dual) -> None:
     """C(x, .) of the rows that are marked as merged."""
     line = place(row_begin(dual.merged.lines, x))
     width = row_size(dual.merged.lines, x)
-    others = 0
-    tight = 0.0
     n_merged = 0
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
         if not is_merged(dual.held, r):
-            others += 1
+            if HAS_BLOCKS:
+                leave_out(r, dual)
             continue
-        if not is_free(rows, r):
-            tight = max(tight, dual.held.tight[r])
+        if HAS_BLOCKS:
+            note_weight(r, measure.policy[r], dual)
         weight = linear(measure.policy[r])
         begin = place(row_begin(graph, r))
         if n_merged == 0:
@@ -81,6 +82,18 @@ def fill_line(graph: Graph, x: int, measure: Measure, rows: Any, dual: Dual) -> 
     if n_merged == 0:
         for j in range(width):
             dual.merged.table[line + j] = 0.0
+
+
+@leaf
+def note_rows_of_line(graph: Graph, x: int, rows: Any, dual: Dual) -> None:
+    """How many rows are not in the line, and the tightest of those that are."""
+    others = 0
+    tight = 0.0
+    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        if not is_merged(dual.held, r):
+            others += 1
+        elif not is_free(rows, r):
+            tight = max(tight, dual.held.tight[r])
     dual.merged.others[x] = others
     dual.merged.tight[x] = tight
 
@@ -110,18 +123,25 @@ def is_inside_by_guess(rows: Any, r: int, dual: Dual) -> bool:
     return has_tightness(rows) and is_bound(rows, r) and not is_written(dual.held, r)
 
 
+@leaf
+def may_be_merged(rows: Any, r: int, dual: Dual) -> bool:
+    """Whether a row of a state that has a line was free when it was last looked at."""
+    return is_free(rows, r) or is_inside_by_guess(rows, r, dual)
+
+
 @kernel
 def merge_rows(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
     """Merge every row that was free when it was last looked at."""
     for x in shared(0, measure.mass.shape[0] - 1):
-        mergeable = row_size(dual.merged.lines, x) > 0
+        mergeable = has_line(x, dual)
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-            inside = is_inside_by_guess(rows, r, dual)
-            if mergeable and (is_free(rows, r) or inside):
+            if mergeable and may_be_merged(rows, r, dual):
                 merge(dual.held, r)
             else:
                 unmerge(dual.held, r)
-        fill_line(graph, x, measure, rows, dual)
+        note_rows_of_line(graph, x, rows, dual)
+        if not line_stands(graph, x, measure, dual):
+            fill_line(graph, x, measure, dual)
     barrier()
 
 
@@ -146,7 +166,8 @@ def sift_state(
             expect_bounds(dual.held, r)
             taken += 1
     if taken > 0:
-        fill_line(graph, x, measure, rows, dual)
+        note_rows_of_line(graph, x, rows, dual)
+        fill_line(graph, x, measure, dual)
 
 
 @leaf
@@ -167,6 +188,7 @@ def note_all_rows(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None
     """The same for a measure of which nothing is known; rows at a bound are taken as clipped."""
     for r in range(measure.policy.shape[0]):
         hold_scaled(dual.held, r, 1.0)
+        forget_line_of(r, dual)
         dual.held.tight[r] = UNKNOWN
         if has_tightness(rows) and is_bound(rows, r):
             dual.held.tight[r] = row_tightness(graph, r, measure.chance, rows)

@@ -18,19 +18,29 @@ from ..model.graph import (
     layer_end,
     n_layers,
     owner_of,
+    row_begin,
     row_size,
     successor_of,
 )
 from ..model.log_storage import linear
+from ..model.row_status import is_free
+from ..runtime.prefetch import FETCHES
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
+from ..sets.interface import fetch_entry
 from .linear_maximum import (
     Reach,
+    has_fewer_successors,
     largest_probability_of,
     maximum_over_row,
     printed_maximum_over_row,
     sort_layer,
 )
+
+# A row of a large layer is filled from entries here and there, seven of a hundred where sets bind:
+FAR = 20_000  # entries of a layer that are too many for the nearest memory
+AHEAD = 4  # rows between asking and reading
+FILLED = 8  # entries of a row that are asked for
 
 
 @leaf
@@ -54,6 +64,30 @@ def reach_by_row(
     if back == 0:
         return weight * largest_probability_of(graph, r, target, rows)
     return weight * maximum_over_row(graph, r, here, rows, reach)
+
+
+@leaf
+def is_far(graph: Graph, here: int) -> bool:
+    """Whether the rows of a layer are so many that most of them are not at hand."""
+    first = layer_begin(graph, here) * graph.n_actions
+    end = layer_end(graph, here) * graph.n_actions
+    return row_begin(graph, end) - row_begin(graph, first) >= FAR
+
+
+@leaf
+def fetch_ahead(
+    graph: Graph, r: int, here: int, back: int, target: int, rows: Any, reach: Reach
+) -> None:
+    """Ask for what ``reach_by_row`` will read of a full row of layer ``here``, if r is one."""
+    there = layer_end(graph, here)
+    if r >= there * graph.n_actions or is_free(rows, r) or has_fewer_successors(graph, r, here):
+        return
+    begin = row_begin(graph, r)
+    if back == 0:
+        fetch_entry(rows, begin + target - there)
+        return
+    for i in range(min(FILLED, row_size(graph, r))):
+        fetch_entry(rows, begin + reach.order[i])
 
 
 @kernel
@@ -82,9 +116,12 @@ def largest_state_occupancy(
                     graph, r, here, back, target, policy, rows, reach, printed
                 )
             barrier()
+        far = FETCHES and not printed and is_far(graph, here)
         for y in shared(layer_begin(graph, here), layer_end(graph, here)):
             total = 0.0
             for r in range(y * graph.n_actions, (y + 1) * graph.n_actions):
+                if far:
+                    fetch_ahead(graph, r + AHEAD, here, back, target, rows, reach)
                 if MAY_SHARE and n_threads() > 1:
                     total += reach.part[r]
                 else:

@@ -23,6 +23,7 @@ from ..model.log_storage import linear
 from ..model.row_status import KNOWN, Marks
 from ..runtime.dispatch import Borrowed
 from ..runtime.indices import int64
+from ..runtime.prefetch import fetch
 from ..runtime.storage import Lasting, Switch
 from ..runtime.targets import leaf
 from . import interface
@@ -89,6 +90,12 @@ def fill_box(graph: Graph, r: int, rows: BoxRows, value: Floats, order: Order) -
 def most_in_box(graph: Graph, r: int, position: int, rows: BoxRows) -> float:
     e = row_begin(graph, r) + position
     return min(rows.upper[e], rows.lower[e] + rows.slack[r])
+
+
+@interface.fetch_entry.register(BoxRows)
+@leaf
+def fetch_bound(rows: BoxRows, e: int) -> None:
+    fetch(rows.upper, e)
 
 
 @interface.known_transition.register(BoxRows)

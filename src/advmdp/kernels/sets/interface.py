@@ -49,6 +49,16 @@ def largest_probability(graph: Graph, r: int, position: int, rows: Any) -> float
     """max p(position) over the row: the same for the indicator of one successor."""
 
 
+@leaf
+def _nothing_to_fetch(rows: Any, e: int) -> None:
+    return
+
+
+@dispatched("rows", default=_nothing_to_fetch)
+def fetch_entry(rows: Any, e: int) -> None:
+    """Ask memory for what the set says of entry e; of any row, also of none (``prefetch``)."""
+
+
 # ---------------------------------------------------------------------- known rows
 
 

@@ -1,0 +1,132 @@
+"""Neighbouring rows of equal length taken together, eight columns at a time (``line_sums``).
+
+What the rows of a state add up to, and what flows out of them, is one sum for every column.  Row
+after row, it would be read back and written again for each of them; here it stays in a register
+until the last row is added.  Every sum has the order of the rows, as in the loops that stand here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .line_sums import Floats, Strip, _in_registers, _write_strips
+from .passes import HAS_LANES
+from .prefetch import write_fetch
+
+HAS_BLOCKS = HAS_LANES
+"""Whether blocks are worth it: elsewhere a kernel does better with one row after the other."""
+
+
+def _at(strip: Strip, table: Any, index: Any) -> Any:
+    """One number of a table."""
+    return strip.builder.load(strip.builder.gep(table, [index]))
+
+
+def _linear(strip: Strip, table: Any, line: Any) -> Any:
+    """Entries in log storage; zero for those that are logarithms."""
+    value, zero = strip.load(table, line), strip.kind([0.0] * strip.kind.count)
+    return strip.builder.select(strip.builder.fcmp_ordered("<", value, zero), zero, value)
+
+
+def _fetch_next(strip: Strip, table: Any, begin: Any, j: Any, count: Any, size: Any) -> None:
+    """Ask memory for a part of the block behind this one, all of which is asked for by its end.
+
+    The processor foresees who reads a row from its beginning to its end, but not this.
+    """
+    builder = strip.builder
+    part = builder.add(builder.mul(strip.column, count), builder.mul(j, j.type(strip.kind.count)))
+    ahead = builder.add(builder.add(begin, builder.mul(count, size)), part)
+    write_fetch(builder, builder.gep(table, [ahead]))
+
+
+def _sums_over(
+    strip: Strip,
+    count: Any,
+    starts: Sequence[Any],
+    grown: Callable[[Sequence[Any], Any], Sequence[Any]],
+) -> Sequence[Any]:
+    """``Strip.sum_over`` of several sums at once; at least one row is added."""
+    builder, before = strip.builder, strip.builder.block
+    loop, after = (builder.append_basic_block() for _ in range(2))
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    j, held = builder.phi(count.type), [builder.phi(strip.kind) for _ in starts]
+    following = [builder.add(j, count.type(1)), *grown(held, j)]
+    for phi, first, then in zip([j, *held], [count.type(0), *starts], following, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(then, loop)
+    builder.cbranch(builder.icmp_signed("<", following[0], count), loop, after)
+    builder.position_at_end(after)
+    return following[1:]
+
+
+def _tilt_rows(
+    builder: Any,
+    table: Any,
+    begin: Any,
+    vector: Any,
+    first: Any,
+    scale: Any,
+    weight: Any,
+    row: Any,
+    mass: Any,
+    out: Any,
+    line: Any,
+    line_begin: Any,
+    count: Any,
+    size: Any,
+) -> None:
+    def write(strip: Strip) -> None:
+        factor = strip.load(vector, first)
+
+        def more(held: Sequence[Any], j: Any) -> Sequence[Any]:
+            here, r = builder.add(begin, builder.mul(j, size)), builder.add(row, j)
+            tilt = builder.fmul(strip.spread(_at(strip, scale, r)), factor)
+            value = builder.fmul(_linear(strip, table, here), tilt)
+            builder.store(value, strip.place(table, here), align=8)
+            _fetch_next(strip, table, begin, j, count, size)
+            share = _at(strip, weight, r)
+            flows = builder.fmul(strip.spread(builder.fmul(mass, share)), value)
+            shares = builder.fmul(strip.spread(share), value)
+            return [builder.fadd(held[0], flows), builder.fadd(held[1], shares)]
+
+        starts = [strip.load(out, first), strip.load(line, line_begin)]
+        inflow, merged = _sums_over(strip, count, starts, more)
+        builder.store(inflow, strip.place(out, first), align=8)
+        builder.store(merged, strip.place(line, line_begin), align=8)
+
+    _write_strips(builder, size, write)
+
+
+@_in_registers(_tilt_rows)
+def tilt_rows(
+    table: Floats,
+    begin: int,
+    vector: Floats,
+    first: int,
+    scale: Floats,
+    weight: Floats,
+    row: int,
+    mass: float,
+    out: Floats,
+    line: Floats,
+    line_begin: int,
+    count: int,
+    size: int,
+) -> None:
+    """table = max(table, 0) * scale(row + j) * vector  of ``count`` rows, and what it adds up to.
+
+    ``mass * weight(row + j) * table`` is added to ``out``, which lies as the vector does, and
+    ``weight(row + j) * table`` to ``line``.
+    """
+    for c in range(size):
+        inflow = out[first + c]
+        merged = line[line_begin + c]
+        for j in range(count):
+            e = begin + j * size + c
+            table[e] = max(table[e], 0.0) * (scale[row + j] * vector[first + c])
+            inflow += mass * weight[row + j] * table[e]
+            merged += weight[row + j] * table[e]
+        out[first + c] = inflow
+        line[line_begin + c] = merged
