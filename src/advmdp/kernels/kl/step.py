@@ -19,6 +19,7 @@ from ..runtime.threads import shared
 from ..sets.held import UNKNOWN
 from ..steps import interface
 from ..steps.interface import COOPERATIVE, Certificate
+from .linear.kept_factor import drop_factor
 from .logs.geometric_mean import pull_towards
 from .projection import Solver, project
 from .safe.continuation import project_safely
@@ -119,3 +120,4 @@ def forget_tightness(graph: Graph, step: KLStep, rows: Any, visits: Visits) -> N
 def forget_all_tightness(step: KLStep) -> None:
     for r in range(step.old_policy.shape[0]):
         step.solver.dual.held.tight[r] = UNKNOWN
+    drop_factor(step.solver.kept)
