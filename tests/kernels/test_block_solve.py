@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,16 +12,18 @@ from hypothesis import strategies as st
 from advmdp.kernels.linear.block_solve import factor_alone, factor_together, solve_blocks
 from advmdp.kernels.linear.block_system import Blocks
 from advmdp.layout import Floats, Layout
+from advmdp.steps import workspace
 from advmdp.steps.workspace import new_solver
 from tests.reference.instances import modest
 
-SIZES = st.lists(st.integers(1, 6), min_size=1, max_size=5)
+SIZES = st.lists(st.integers(1, 6) | st.integers(7, 18), min_size=1, max_size=5)
 
 
 def system(sizes: list[int], seed: int) -> tuple[Layout, Blocks, Floats]:
     """A random positive definite system of that shape: its blocks, and the matrix."""
     layout = Layout(layer_sizes=(1, *sizes, 1), n_actions=1)
-    blocks = new_solver(layout).blocks
+    with patch.object(workspace, "NARROW", 20):
+        blocks = new_solver(layout).blocks
     rng = np.random.default_rng(seed)
     matrix = np.zeros((layout.n_states, layout.n_states))
     x, y = blocks.slot_row.astype(int), blocks.slot_column.astype(int)

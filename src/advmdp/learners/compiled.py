@@ -156,12 +156,15 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state()`` returned, on a learner made with the same parameters.
 
-        Arrays without entries may be missing: files of versions without that part lack them.
+        Arrays without entries may be missing, and so may kept factors: files of versions without
+        that part lack them.
         """
         mine = lasting_arrays(self._state)
         if is_first_version(saved):
             saved = renamed(saved, mine)
         saved = {**{name: array for name, array in mine.items() if array.size == 0}, **saved}
+        kept = {name: np.zeros_like(array) for name, array in mine.items() if ".kept." in name}
+        saved = saved if kept.keys() & saved.keys() else {**kept, **saved}
         if set(saved) != set(mine):
             raise InvalidInput(
                 f"restore: the saved state has other parts ({len(saved)}, expected {len(mine)}); "

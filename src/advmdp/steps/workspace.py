@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from advmdp.errors import InvalidInput
 from advmdp.kernels.kl.dual import Dual, Flows, MergedRows
 from advmdp.kernels.kl.linear.conjugate import Vectors
+from advmdp.kernels.kl.linear.kept_factor import KeptFactor
 from advmdp.kernels.kl.projection import Solver
 from advmdp.kernels.kl.step import STEEPEST as STEEPEST
 from advmdp.kernels.kl.step import KLStep
@@ -52,8 +53,11 @@ def is_wide(layout: Layout) -> bool | None:
     return None if is_deep else True
 
 
-def new_solver(layout: Layout) -> Solver:
-    """Work space of the projection: one table of triples, and a byte for each triple."""
+def new_solver(layout: Layout, *, keeps: bool = False) -> Solver:
+    """Work space of the projection: one table of triples, and a byte for each triple.
+
+    With ``keeps`` a projection may begin with the factors that the last one ended with.
+    """
 
     states, layers = layout.n_states, layout.n_layers
     dual = Dual(
@@ -71,10 +75,14 @@ def new_solver(layout: Layout) -> Solver:
         together=np.zeros(0 if is_wide(layout) else layout.n_entries),
         chosen=np.zeros(max(layout.layer_sizes) * layout.n_actions, dtype=np.int64),
     )
+    blocks = _new_blocks(layout)
+    narrow = max(layout.layer_sizes) <= NARROW  # wider factors would be most of a learner's file
+    n_kept = blocks.entries.size if keeps and narrow else 0
     return Solver(
         dual=dual,
         vectors=Vectors(*(np.zeros(states) for _ in Vectors._fields)),
-        blocks=_new_blocks(layout),
+        blocks=blocks,
+        kept=KeptFactor(np.zeros(n_kept), np.zeros(min(n_kept, 1), dtype=np.uint8)),
         certificate=new_certificate(),
         wide=is_wide(layout),
     )
@@ -140,7 +148,7 @@ def _new_merged_rows(layout: Layout) -> MergedRows:
 
 def new_kl_step(layout: Layout, measure: Measure) -> KLStep:
     """The relative-entropy step from an initial measure."""
-    return KLStep(measure, new_solver(layout), np.zeros(layout.n_rows))
+    return KLStep(measure, new_solver(layout, keeps=True), np.zeros(layout.n_rows))
 
 
 def new_certificate() -> Certificate:

@@ -23,7 +23,7 @@ from ..model.graph import (
 )
 from ..model.measure import Measure
 from ..runtime.storage import Choice
-from ..runtime.targets import kernel, leaf
+from ..runtime.targets import FOR_CUDA, kernel, leaf
 from ..runtime.threads import barrier, reduce_max, shared
 from ..steps.interface import (
     EVALUATIONS,
@@ -37,8 +37,10 @@ from ..steps.interface import (
 from .commit import commit
 from .dual import Dual
 from .evaluation import evaluate
+from .known_sweep import evaluate_known, only_policy_moves
 from .linear.conjugate import Vectors
 from .linear.directions import NEGLIGIBLE, newton_step, scaling_direction
+from .linear.kept_factor import KeptFactor, keep_factor
 from .merged_rows import merge_rows
 from .packs import begin_packs
 
@@ -63,6 +65,7 @@ class Solver(NamedTuple):
     dual: Dual
     vectors: Vectors
     blocks: Blocks
+    kept: KeptFactor
     certificate: Certificate
     wide: Choice[bool | None]  # True: conjugate gradients; None: blocks (the branch is dropped)
 
@@ -121,7 +124,7 @@ def begin_search(
         vectors.base[x] = 0.0
         vectors.direction[x] = 0.0
     barrier()
-    if in_logs is None:
+    if in_logs is None and not only_policy_moves(rows):
         merge_rows(graph, measure, rows, dual)
     begin_packs(graph, measure, rows, dual, in_logs)
     solver.certificate.figures[RESIDUAL] = math.inf
@@ -134,7 +137,10 @@ def evaluate_trial(
     """G at  base + step * direction,  and the imbalance of the flows there."""
     counts = solver.certificate.counts
     move(graph, solver.dual, solver.vectors, step)
-    trial = evaluate(graph, measure, rows, solver.dual, counts[EVALUATIONS] == 0, in_logs)
+    if in_logs is None and only_policy_moves(rows):
+        trial = evaluate_known(graph, measure, solver.dual)
+    else:
+        trial = evaluate(graph, measure, rows, solver.dual, counts[EVALUATIONS] == 0, in_logs)
     counts[EVALUATIONS] += 1
     absolute, relative, ratio = measure_imbalance(solver.dual, solver.vectors.gradient)
     return trial, absolute, relative, ratio
@@ -197,13 +203,18 @@ def project(
     polish = False
     before = math.inf  # the relative imbalance at the last base point
     factored_at = 0.0  # the flow residual where the blocks were factored
+    factored = False  # whether any were
+    recalled = False  # whether the direction comes from the factors of the last projection
     while counts[EVALUATIONS] < 20 * most and counts[ITERATIONS] < most:
         trial, absolute, relative, ratio = evaluate_trial(
             graph, measure, rows, solver, step, in_logs
         )
         if not is_accepted(graph, trial, value, step, slope, absolute, figures[RESIDUAL]):
             step *= 0.5
-            if value == math.inf or step < SHORTEST:
+            if recalled:
+                recalled = False
+                step = 0.0  # evaluate the base point again, then factor its blocks
+            elif value == math.inf or step < SHORTEST:
                 if value == math.inf or scaled or step == 0.0:
                     return False  # not even scaling helps, or the start cannot be evaluated
                 trust_newton = False
@@ -214,6 +225,8 @@ def project(
         figures[VALUE] = value
         if absolute <= tolerance and relative <= RELATIVE_TOLERANCE:
             figures[GAP] = commit(graph, measure, rows, solver.dual)
+            if factored and not FOR_CUDA and in_logs is None:
+                keep_factor(solver.blocks, solver.kept)
             return True
         counts[ITERATIONS] += 1
         # A linear system is solved to an absolute accuracy.  Where states with next to no flow need
@@ -222,13 +235,15 @@ def project(
         before = relative
         scaled = ratio > FAR or not trust_newton or polish
         trust_newton = True
+        recalled = False
         if scaled:
             scaling_direction(solver.dual, solver.vectors.direction)
             factored_at = 0.0
         else:
-            factored_at = newton_step(
+            factored_at, recalled = newton_step(
                 graph, measure, rows, solver, absolute, factored_at, NEARLY * tolerance, in_logs
             )
+            factored = factored or factored_at > 0.0
         longest = MAX_SCALING if scaled else MAX_NEWTON
         slope, step = begin_line_search(solver.dual, solver.vectors, longest)
     return False

@@ -20,6 +20,7 @@ from ..sets.held import UNKNOWN
 from ..steps import interface
 from ..steps.interface import COOPERATIVE, Certificate
 from .carried_lines import forget_line_of
+from .linear.kept_factor import drop_factor
 from .logs.geometric_mean import pull_towards
 from .projection import Solver, project
 from .safe.continuation import project_safely
@@ -121,3 +122,4 @@ def forget_all_tightness(step: KLStep) -> None:
     for r in range(step.old_policy.shape[0]):
         step.solver.dual.held.tight[r] = UNKNOWN
         forget_line_of(r, step.solver.dual)
+    drop_factor(step.solver.kept)

@@ -14,6 +14,7 @@ from ..runtime.indices import int64, place
 from ..runtime.line_sums import subtract_lines
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
+from ..runtime.vectors import N_LANES
 from .block_system import Blocks
 
 
@@ -35,12 +36,18 @@ def mirror(entries: Floats, at: int, n: int, down: bool) -> None:
 
 
 @leaf
+def first_strip(column: int) -> int:
+    """Where the strip of columns begins that holds this one."""
+    return column // N_LANES * N_LANES
+
+
+@leaf
 def factor_lines(entries: Floats, at: int, n: int, off: int, width: int) -> None:
     """Cholesky of one mirrored block in place, and L^{-1} C, a line of both at a time.
 
     Line i of the upper triangle is column i of L: what is subtracted from it, and from line i of C,
-    are the lines before, and these lie side by side in memory.  Lines are taken as a whole: what
-    becomes of their part below the diagonal nobody reads before it gets the copy.
+    are the lines before, and these lie side by side in memory.  A line is taken from the strip on
+    that holds its diagonal: what is below the diagonal nobody reads before it gets the copy.
     """
     for i in range(n):
         line = place(at + i * n)
@@ -49,7 +56,8 @@ def factor_lines(entries: Floats, at: int, n: int, off: int, width: int) -> None
         for t in range(i):
             pivot -= entries[at + t * n + i] * entries[at + t * n + i]
         inverse = inverse_root(pivot, original)
-        subtract_lines(entries, line, at + i, n, at, n, i, n, inverse)
+        left = first_strip(i)
+        subtract_lines(entries, line + left, at + i, n, at + left, n, i, n - left, inverse)
         entries[line + i] = inverse
         subtract_lines(entries, off + i * width, at + i, n, off, width, i, width, inverse)
     mirror(entries, at, n, True)
@@ -73,7 +81,9 @@ def factor_alone(graph: Graph, blocks: Blocks) -> None:
         there = int64(blocks.diagonal_at[k + 1])
         mirror(entries, there, width, False)
         for y in range(width):
-            subtract_lines(entries, there + y * width, off + y, width, off, width, n, width, 1.0)
+            left = first_strip(y)
+            line = there + y * width + left
+            subtract_lines(entries, line, off + y, width, off + left, width, n, width - left, 1.0)
 
 
 @leaf

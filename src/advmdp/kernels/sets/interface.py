@@ -72,6 +72,16 @@ def make_row_known(graph: Graph, r: int, transition: Floats, rows: Any) -> None:
     """Make row r KNOWN: its set is the one distribution that ``transition`` has there."""
 
 
+@leaf
+def _never(rows: Any) -> bool:
+    return False
+
+
+@dispatched("rows", default=_never)
+def knows_every_row(rows: Any) -> bool:
+    """Whether the set is one transition function."""
+
+
 # ---------------------------------------------------------------------- the relative-entropy step
 
 
@@ -93,11 +103,6 @@ def solve_row_in_logs(
 
     ``held.work`` holds ln p~ + beta on entry.
     """
-
-
-@leaf
-def _never(rows: Any) -> bool:
-    return False
 
 
 @leaf

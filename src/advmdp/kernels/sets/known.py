@@ -41,6 +41,12 @@ def transition_itself(rows: KnownRows) -> Borrowed:
     return Borrowed(rows.transition)
 
 
+@interface.knows_every_row.register(KnownRows)
+@leaf
+def every_row(rows: KnownRows) -> bool:
+    return True
+
+
 @interface.make_row_known.register(KnownRows)
 @leaf
 def write_transition(graph: Graph, r: int, transition: Floats, rows: KnownRows) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.kernels.kl.linear.kept_factor import KeptFactor
 from advmdp.kernels.learners.fpop import FPLState, FPOPState
 from advmdp.kernels.learners.hedge import Exp3IXState, MDPEState, NGSState
 from advmdp.kernels.learners.mirror.baseline import Baseline
@@ -147,6 +148,13 @@ def check_held_rows(held: HeldRows, scope: Scope) -> None:
     scope.require((held.holding <= MERGED).all(), "holding", "has unknown codes")
     require_finite(scope, held, "scale", "tight", least=0.0)
     scope.require((held.scale > 0.0).all(), "scale", "is not positive")
+
+
+@checks(KeptFactor)
+def check_kept_factor(kept: KeptFactor, scope: Scope) -> None:
+    """The first direction of the next projection: a bad one costs time, not its certificate."""
+    scope.require((kept.is_there <= 1).all(), "is_there", "is not 0 or 1")
+    require_finite(scope, kept, "entries")
 
 
 def _require_status(rows: Any, scope: Scope) -> None:

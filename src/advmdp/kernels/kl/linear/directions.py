@@ -13,10 +13,13 @@ from ...runtime.threads import MAY_SHARE, n_threads
 from ...steps.interface import EVALUATIONS, PRODUCTS
 from ..active_set import guess_active_set
 from ..dual import Dual
+from ..known_sweep import only_policy_moves
 from .block_entries import assemble_together
 from .blocks import assemble_alone, line_of
 from .conjugate import conjugate_direction
 from .floored_blocks import soften_floors
+from .kept_factor import recall_factor
+from .known_blocks import assemble_known
 
 NEGLIGIBLE = 1e-200  # states with less flow are not asked for relative accuracy
 STIFF = 1e30  # curvature of a state that is to stay where it is
@@ -40,7 +43,13 @@ def scaling_direction(dual: Dual, direction: Floats) -> None:
 
 @leaf
 def newton_direction(
-    graph: Graph, measure: Measure, solver: Any, wide: bool | None, factored: bool, nearly: float
+    graph: Graph,
+    measure: Measure,
+    rows: Any,
+    solver: Any,
+    wide: bool | None,
+    factored: bool,
+    nearly: float,
 ) -> None:
     """-Hessian^{-1} gradient; blocks that are factored already are used as they are."""
     vectors = solver.vectors
@@ -49,6 +58,8 @@ def newton_direction(
         if not factored:
             if MAY_SHARE and n_threads() > 1:
                 assemble_together(graph, measure, solver.dual, blocks)
+            elif only_policy_moves(rows):
+                assemble_known(graph, measure, solver.dual, blocks)
             else:
                 assemble_alone(graph, measure, solver.dual, blocks)
         solve_blocks(graph, vectors.gradient, blocks, vectors.direction, factored)
@@ -102,14 +113,18 @@ def newton_step(
     factored_at: float,
     nearly: float,
     in_logs: bool | None,
-) -> float:
+) -> tuple[float, bool]:
     """The Newton direction at flow residual ``absolute``; returns where the blocks were factored.
 
     A step that took the residual from f to a moved the Hessian by about a / f of itself: with the
-    blocks of before, the next one leaves a^2 / f.
+    blocks of before, the next one leaves a^2 / f.  The first step of a projection takes the factors
+    that were kept, if there are any; whether it does is the second result.
     """
     again = absolute * absolute <= nearly * factored_at
+    recalled = False
     if solver.certificate.counts[EVALUATIONS] == 1 and in_logs is None:
-        guess_active_set(graph, measure, rows, solver.dual, solver.vectors)
-    newton_direction(graph, measure, solver, solver.wide, again, nearly)
-    return 0.0 if again else absolute
+        recalled = recall_factor(solver.kept, solver.blocks)
+        if not recalled:
+            guess_active_set(graph, measure, rows, solver.dual, solver.vectors)
+    newton_direction(graph, measure, rows, solver, solver.wide, again or recalled, nearly)
+    return 0.0 if again or recalled else absolute, recalled
