@@ -78,7 +78,7 @@ class Strip:
         return result
 
 
-def _write_strips(builder: Any, size: Any, write: Callable[[Strip], None]) -> None:
+def write_strips(builder: Any, size: Any, write: Callable[[Strip], None]) -> None:
     """Strips of eight columns, then what is left in pieces of four, two and one.
 
     Pieces are read as they were written: a processor hands on what it has just stored only to a
@@ -128,7 +128,7 @@ def _subtract_lines(
         scaled = builder.fmul(found, strip.spread(scale))
         builder.store(scaled, strip.place(table, out), align=8)
 
-    _write_strips(builder, size, write)
+    write_strips(builder, size, write)
 
 
 @in_registers(_subtract_lines)
@@ -177,7 +177,7 @@ def _subtract_rows(
         found = strip.sum_over(count, strip.load(out, line), less)
         builder.store(found, strip.place(out, line), align=8)
 
-    _write_strips(builder, size, write)
+    write_strips(builder, size, write)
 
 
 @in_registers(_subtract_rows)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .line_sums import Floats, Strip, _in_registers, _write_strips
+from .line_sums import Floats, Strip, write_strips
 from .passes import HAS_LANES
 from .prefetch import write_fetch
+from .registers import in_registers
 
 HAS_BLOCKS = HAS_LANES
 """Whether blocks are worth it: elsewhere a kernel does better with one row after the other."""
@@ -96,10 +97,10 @@ def _tilt_rows(
         builder.store(inflow, strip.place(out, first), align=8)
         builder.store(merged, strip.place(line, line_begin), align=8)
 
-    _write_strips(builder, size, write)
+    write_strips(builder, size, write)
 
 
-@_in_registers(_tilt_rows)
+@in_registers(_tilt_rows)
 def tilt_rows(
     table: Floats,
     begin: int,
