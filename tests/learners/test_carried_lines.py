@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
+from advmdp.kernels.runtime.vectors import N_LANES
 from tests.reference.contract import assert_same_state, drive, follow, losses_of, made
 
 MDP = am.families.random_mdp((1, 9, 11, 1), 3, seed=4)
@@ -51,6 +52,10 @@ def test_lines_stand_and_are_those_of_their_rows() -> None:
         lines = layout.lines()
         for x in range(layout.n_states - 1):
             begin, end = (int(lines.row_start[i]) for i in (x, x + 1))
+            if end - begin < N_LANES:
+                own = merged.weight[x * layout.n_actions : (x + 1) * layout.n_actions]
+                assert np.isnan(own).all()  # as soon formed anew
+                continue
             expected = np.zeros(end - begin)
             for r in range(x * layout.n_actions, (x + 1) * layout.n_actions):
                 if merged.weight[r] == -1.0:
