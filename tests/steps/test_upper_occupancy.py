@@ -237,3 +237,29 @@ def test_rows_of_different_widths_in_one_layer(seed: int) -> None:
     ours = am.upper_occupancy(policy, am.BoxSet(sparse, lower, upper))
     theirs = am.upper_occupancy(policy, am.BoxSet(dense, lower, upper))
     assert greatest_difference(ours, theirs) <= 1e-12
+
+
+def test_rows_of_a_large_layer_are_filled_from_far_away() -> None:
+    # More than FAR entries lead from layer 1: their bounds are asked for before they are read.
+    layout = am.Layout((1, 120, 170, 2, 1), 1)
+    rng = np.random.default_rng(1)
+    shapes = list(itertools.pairwise(layout.layer_sizes))
+    visits = [rng.integers(0, 400, (n, 1)) for n, _ in shapes]
+    chances = [rng.dirichlet(np.ones(m), (n, 1)) for n, m in shapes]
+    lower = [
+        np.maximum(p - 0.5 / (1.0 + v[..., None]), 0.0)
+        for p, v in zip(chances, visits, strict=True)
+    ]
+    upper = [
+        np.minimum(p + 9.0 / (1.0 + v[..., None]), 1.0)
+        for p, v in zip(chances, visits, strict=True)
+    ]
+    policy = [np.ones((n, 1)) for n, _ in shapes]
+    found = am.upper_occupancy(policy, am.BoxSet(layout, lower, upper))
+    for k, targets in ((2, (80,)), (3, (1,))):
+        for x in targets:
+            value = (np.arange(layout.layer_sizes[k]) == x).astype(float)
+            for h in range(k - 1, -1, -1):
+                rows = zip(lower[h][:, 0], upper[h][:, 0], strict=True)
+                value = np.array([best_row(value, low, high) for low, high in rows])
+            assert found[k][x, 0] == pytest.approx(min(value[0], 1.0), abs=1e-9)

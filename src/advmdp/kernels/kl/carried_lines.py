@@ -21,6 +21,7 @@ from ..model.measure import Measure
 from ..runtime.indices import place
 from ..runtime.row_blocks import HAS_BLOCKS
 from ..runtime.targets import leaf
+from ..runtime.vectors import N_LANES
 from ..sets.held import is_merged
 from .dual import Dual
 
@@ -34,9 +35,15 @@ def has_line(x: int, dual: Dual) -> bool:
 
 
 @leaf
+def is_carried(x: int, dual: Dual) -> bool:
+    """Whether the line of a state is carried over; short ones are as soon formed anew."""
+    return HAS_BLOCKS and row_size(dual.merged.lines, x) >= N_LANES
+
+
+@leaf
 def line_stands(graph: Graph, x: int, measure: Measure, dual: Dual) -> bool:
     """Whether the line of a state was formed of the rows that are merged now."""
-    if not HAS_BLOCKS or not has_line(x, dual):
+    if not is_carried(x, dual):
         return False
     different = 0
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):

@@ -25,7 +25,7 @@ from ..model.measure import Measure
 from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64
 from ..runtime.passes import dot_and_capped, sum_and_low
-from ..runtime.row_blocks import HAS_BLOCKS, tilt_rows
+from ..runtime.row_blocks import tilt_rows
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import (
@@ -38,7 +38,7 @@ from ..sets.held import (
     log_scale_of,
 )
 from ..sets.interface import has_tightness
-from .carried_lines import add_to_line, clear_line, has_line, leave_out, note_weight
+from .carried_lines import add_to_line, clear_line, is_carried, leave_out, note_weight
 from .dual import Dual
 from .merged_rows import may_be_merged, note_tightness
 from .packs import is_clipped, spell_out, write_solutions
@@ -230,7 +230,7 @@ def commit_and_forward(graph: Graph, measure: Measure, rows: Any, dual: Dual) ->
         dual.term[y] = 0.0
     dual.term[0] = 1.0
     for x in range(measure.mass.shape[0] - 1):
-        if HAS_BLOCKS and has_line(x, dual):
+        if is_carried(x, dual):
             commit_with_line(graph, x, measure, rows, dual)
         else:
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):

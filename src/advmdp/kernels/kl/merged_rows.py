@@ -26,7 +26,6 @@ from ..model.measure import Measure
 from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64, place
 from ..runtime.passes import dot, dot_and_add, scale
-from ..runtime.row_blocks import HAS_BLOCKS
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import barrier, shared
 from ..sets.held import (
@@ -42,7 +41,14 @@ from ..sets.held import (
     unmerge,
 )
 from ..sets.interface import has_tightness, row_tightness, stays_inside
-from .carried_lines import forget_line_of, has_line, leave_out, line_stands, note_weight
+from .carried_lines import (
+    forget_line_of,
+    has_line,
+    is_carried,
+    leave_out,
+    line_stands,
+    note_weight,
+)
 from .dual import Dual, MergedRows
 
 AT_A_BOUND = 1.0 - 1e-9
@@ -59,17 +65,23 @@ def widest_tilt(graph: Graph, k: int, dual: Dual) -> float:
 
 
 @leaf
-def fill_line(graph: Graph, x: int, measure: Measure, dual: Dual) -> None:
+def fill_line(graph: Graph, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
     """C(x, .) of the rows that are marked as merged."""
     line = place(row_begin(dual.merged.lines, x))
     width = row_size(dual.merged.lines, x)
+    carried = is_carried(x, dual)
+    others = 0
+    tight = 0.0
     n_merged = 0
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
         if not is_merged(dual.held, r):
-            if HAS_BLOCKS:
+            others += 1
+            if carried:
                 leave_out(r, dual)
             continue
-        if HAS_BLOCKS:
+        if not is_free(rows, r):
+            tight = max(tight, dual.held.tight[r])
+        if carried:
             note_weight(r, measure.policy[r], dual)
         weight = linear(measure.policy[r])
         begin = place(row_begin(graph, r))
@@ -82,11 +94,13 @@ def fill_line(graph: Graph, x: int, measure: Measure, dual: Dual) -> None:
     if n_merged == 0:
         for j in range(width):
             dual.merged.table[line + j] = 0.0
+    dual.merged.others[x] = others
+    dual.merged.tight[x] = tight
 
 
 @leaf
-def note_rows_of_line(graph: Graph, x: int, rows: Any, dual: Dual) -> None:
-    """How many rows are not in the line, and the tightest of those that are."""
+def keep_line(graph: Graph, x: int, rows: Any, dual: Dual) -> None:
+    """What ``fill_line`` says of the rows of a line that stands."""
     others = 0
     tight = 0.0
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
@@ -139,9 +153,10 @@ def merge_rows(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
                 merge(dual.held, r)
             else:
                 unmerge(dual.held, r)
-        note_rows_of_line(graph, x, rows, dual)
-        if not line_stands(graph, x, measure, dual):
-            fill_line(graph, x, measure, dual)
+        if line_stands(graph, x, measure, dual):
+            keep_line(graph, x, rows, dual)
+        else:
+            fill_line(graph, x, measure, rows, dual)
     barrier()
 
 
@@ -166,8 +181,7 @@ def sift_state(
             expect_bounds(dual.held, r)
             taken += 1
     if taken > 0:
-        note_rows_of_line(graph, x, rows, dual)
-        fill_line(graph, x, measure, dual)
+        fill_line(graph, x, measure, rows, dual)
 
 
 @leaf
