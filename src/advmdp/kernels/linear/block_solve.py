@@ -138,7 +138,10 @@ def factor_together(graph: Graph, blocks: Blocks, direction: Floats) -> None:
 
 @leaf
 def substitute_forward(graph: Graph, blocks: Blocks, direction: Floats) -> None:
-    """direction = L^{-1} direction."""
+    """direction = L^{-1} direction.
+
+    A column of L is a line of the mirrored block; factors that threads made are not mirrored.
+    """
     entries = blocks.entries
     last = n_layers(graph) - 1
     for k in range(1, last + 1):
@@ -149,8 +152,12 @@ def substitute_forward(graph: Graph, blocks: Blocks, direction: Floats) -> None:
         for i in range(n):
             found = direction[here + i] * entries[at + i * n + i]
             direction[here + i] = found
-            for t in shared(i + 1, n):
-                direction[place(here) + t] -= entries[place(at + i) + t * n] * found
+            if MAY_SHARE:
+                for t in shared(i + 1, n):
+                    direction[place(here) + t] -= entries[place(at + i) + t * n] * found
+            else:
+                for t in range(i + 1, n):
+                    direction[place(here) + t] -= entries[place(at + i * n) + t] * found
             barrier()
         if k < last:
             width = layer_end(graph, k + 1) - there

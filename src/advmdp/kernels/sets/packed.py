@@ -10,6 +10,7 @@ Only narrow dense layouts have packs, and only where one thread plays a run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -64,6 +65,6 @@ def spread_pack(
 ) -> None:
     """Free entries over the root of their mass, in place: dp/dbeta = diag(p_F) - t t^T."""
     for i in range(N_LANES):
-        root = 1.0 / np.sqrt(mass[slot + i]) if mass[slot + i] > 0.0 else 1.0
+        root = 1.0 / math.sqrt(mass[slot + i]) if mass[slot + i] > 0.0 else 1.0
         for j in range(size):
             free[begin + N_LANES * j + i] = max(free[begin + N_LANES * j + i], 0.0) * root
