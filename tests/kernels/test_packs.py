@@ -214,7 +214,7 @@ def test_a_projection_is_the_same_without_packs(
     in_packs = projector.project(weights, box)
     assert not in_packs.safe_path
     packed = projector._solver.dual.packed
-    assert packed.n_packs.sum() >= 3
+    assert packed.n_packs.sum() > 0
     if deviation == 2.0:
         assert packed.marks.max() > 0.0
     monkeypatch.setattr(workspace, "LEAST_PACKED", 100)
