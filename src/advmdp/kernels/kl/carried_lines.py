@@ -21,11 +21,11 @@ from ..model.measure import Measure
 from ..runtime.indices import place
 from ..runtime.row_blocks import HAS_BLOCKS
 from ..runtime.targets import leaf
-from ..runtime.vectors import N_LANES
 from ..sets.held import is_merged
 from .dual import Dual
 
 NOT_IN = -1.0
+LONG = 32  # entries of a line that is carried over; with ten it is worth nothing
 
 
 @leaf
@@ -37,7 +37,7 @@ def has_line(x: int, dual: Dual) -> bool:
 @leaf
 def is_carried(x: int, dual: Dual) -> bool:
     """Whether the line of a state is carried over; short ones are as soon formed anew."""
-    return HAS_BLOCKS and row_size(dual.merged.lines, x) >= N_LANES
+    return HAS_BLOCKS and row_size(dual.merged.lines, x) >= LONG
 
 
 @leaf
