@@ -6,7 +6,8 @@ found out on the way it meets one by one, and waits for each as long as for fort
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,14 +33,20 @@ def write_fetch(builder: Any, pointer: Any) -> None:
     builder.call(found, [pointer, short(0), short(3), short(1)])  # to be read, keep it near, data
 
 
-if FETCHES:
+@leaf
+def _no_fetch(table: Floats, index: int) -> None:
+    """Other targets hide the time by playing other runs."""
+
+
+def _fetch() -> Callable[[Floats, int], None]:
+    """``fetch`` for the target."""
+    if not FETCHES:
+        return _no_fetch
     from numba import types
     from numba.extending import intrinsic
 
     @intrinsic  # type: ignore[untyped-decorator]
     def fetch(context: Any, table: Any, index: Any) -> Any:
-        """Ask for ``table[index]``, which need not exist."""
-
         def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             data = context.make_array(table)(context, builder, values[0]).data
             write_fetch(builder, builder.gep(data, [values[1]]))
@@ -47,8 +54,8 @@ if FETCHES:
 
         return types.void(table, types.int64), write
 
-else:
+    return cast("Callable[[Floats, int], None]", fetch)
 
-    @leaf
-    def fetch(table: Floats, index: int) -> None:
-        """Nothing: other targets hide the time by playing other runs."""
+
+fetch = _fetch()
+"""Ask for ``table[index]``, which need not exist."""
