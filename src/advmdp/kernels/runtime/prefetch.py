@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .targets import compiles_for_cpu, leaf
-
-Floats = NDArray[np.float64]
+from .line_sums import Floats, _in_registers
+from .targets import compiles_for_cpu
 
 FETCHES = compiles_for_cpu()
 """Whether ``fetch`` does anything."""
@@ -32,23 +28,10 @@ def write_fetch(builder: Any, pointer: Any) -> None:
     builder.call(found, [pointer, short(0), short(3), short(1)])  # to be read, keep it near, data
 
 
-if FETCHES:
-    from numba import types
-    from numba.extending import intrinsic
+def _fetch(builder: Any, table: Any, index: Any) -> None:
+    write_fetch(builder, builder.gep(table, [index]))
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def fetch(context: Any, table: Any, index: Any) -> Any:
-        """Ask for ``table[index]``, which need not exist."""
 
-        def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            data = context.make_array(table)(context, builder, values[0]).data
-            write_fetch(builder, builder.gep(data, [values[1]]))
-            return context.get_dummy_value()
-
-        return types.void(table, types.int64), write
-
-else:
-
-    @leaf
-    def fetch(table: Floats, index: int) -> None:
-        """Nothing: other targets hide the time by playing other runs."""
+@_in_registers(_fetch)
+def fetch(table: Floats, index: int) -> None:
+    """Ask for ``table[index]``, which need not exist; other targets meanwhile play other runs."""
