@@ -6,15 +6,11 @@ found out on the way it meets one by one, and waits for each as long as for fort
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .targets import compiles_for_cpu, leaf
-
-Floats = NDArray[np.float64]
+from .line_sums import Floats
+from .registers import in_registers
+from .targets import compiles_for_cpu
 
 FETCHES = compiles_for_cpu()
 """Whether ``fetch`` does anything."""
@@ -33,29 +29,10 @@ def write_fetch(builder: Any, pointer: Any) -> None:
     builder.call(found, [pointer, short(0), short(3), short(1)])  # to be read, keep it near, data
 
 
-@leaf
-def _no_fetch(table: Floats, index: int) -> None:
-    """Other targets hide the time by playing other runs."""
+def _fetch(builder: Any, table: Any, index: Any) -> None:
+    write_fetch(builder, builder.gep(table, [index]))
 
 
-def _fetch() -> Callable[[Floats, int], None]:
-    """``fetch`` for the target."""
-    if not FETCHES:
-        return _no_fetch
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def fetch(context: Any, table: Any, index: Any) -> Any:
-        def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            data = context.make_array(table)(context, builder, values[0]).data
-            write_fetch(builder, builder.gep(data, [values[1]]))
-            return context.get_dummy_value()
-
-        return types.void(table, types.int64), write
-
-    return cast("Callable[[Floats, int], None]", fetch)
-
-
-fetch = _fetch()
-"""Ask for ``table[index]``, which need not exist."""
+@in_registers(_fetch)
+def fetch(table: Floats, index: int) -> None:
+    """Ask for ``table[index]``, which need not exist; other targets meanwhile play other runs."""
