@@ -240,6 +240,8 @@ DOORS: dict[str, Door] = {
             "transitions": ("maybe table", TRANSITIONS),
             "rule": ("name", "adahedge"),
             "prior": ("real", 0.5),
+            "votes": ("maybe object", {"expert 0": 2}),
+            "warm_up": ("whole", 2),
         },
     ),
     "Corral": (

@@ -12,6 +12,10 @@ import numpy as np
 import advmdp as am
 from advmdp.batch import BatchRun, RefusedRuns, play_batch
 
+from advmdp.steps import workspace
+
+# The runs on the CPU take the same way as those on a card: no packs, no kept factors.
+workspace.LEAST_PACKED, workspace.MOST_KEPT = 10**9, 0
 SHAPE = (1, 2, 3, 1)
 MDPS = [am.families.random_mdp(SHAPE, 2, seed=i) for i in range(2)]
 LAYOUT = MDPS[0].layout

@@ -74,7 +74,9 @@ for column in block.plan.columns().values():
             counted[outcome(wrong)] += 1
         else:  # taken from the batch, not from the file
             given = SavedBatch(wrong, batch(), np.array([3, 6, N]), block).tiles()
-            assert np.array_equal(cells(given, column), cells(fresh, column)), column.name
+            # scratch of a restored run may be no number
+            pair, real = (cells(given, column), cells(fresh, column)), column.dtype.startswith("<f")
+            assert np.array_equal(*pair, equal_nan=real), column.name
 assert counted["refused"] >= 10 and counted["harmless"] >= 3, counted
 again = play_batch(batch(), N, resume=state, **OPTIONS)
 for run, other in zip(whole, again, strict=True):

@@ -20,6 +20,10 @@ import numpy as np
 import advmdp as am
 import advmdp.kernels as kernels
 
+from advmdp.steps import workspace
+
+# As on a card, where no rows are in packs and no factors are kept.
+workspace.LEAST_PACKED, workspace.MOST_KEPT = 10**9, 0
 order = random.Random(7)
 ALONE = ("expected_loss", "draw_trajectory")  # they ask other threads for numbers
 together = sys.argv[1] == "together"

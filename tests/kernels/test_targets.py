@@ -26,7 +26,10 @@ from advmdp.kernels.accounting.ledger import World
 from advmdp.batch.views import twin
 from advmdp.kernels.runtime.targets import load_cuda_kernels
 import importlib
+from advmdp.steps import workspace
 
+# The CPU takes the same way as a card: no packs, no kept factors.
+workspace.LEAST_PACKED, workspace.MOST_KEPT = 10**9, 0
 mdp = am.families.random_mdp((1, 2, 3, 1), 2, seed=0)
 losses = am.losses.Stochastic(mdp.layout.pairs(np.random.default_rng(0).random(mdp.layout.n_rows)))
 package = load_cuda_kernels().__name__

@@ -96,12 +96,13 @@ FIRST_VERSION = Path(__file__).parents[1] / "data" / "version_1"
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FIRST_VERSION.glob("*.am")))
-def test_files_of_the_first_version_go_on_with_the_same_bits(name: str) -> None:
+def test_files_of_the_first_version_go_on(name: str) -> None:
     mdp = WORLDS["declared support"]
     later = json.loads((FIRST_VERSION / "policies_ten_episodes_later.json").read_text())[name]
     learner = am.load(FIRST_VERSION / f"{name}.am")
     drive(learner, mdp, learner.episodes, learner.episodes + 10)
-    assert flat(learner.policy()).tolist() == later
+    # To the tolerance of a step: such files lack the factors that its first direction comes from.
+    assert flat(learner.policy()) == pytest.approx(np.array(later), rel=1e-8)
 
 
 # ---------------------------------------------------------------------- what comes back

@@ -265,8 +265,12 @@ def test_bounds_that_sum_to_one_by_themselves(seed: int) -> None:
     assert result.duality_gap <= 1e-12
 
 
-def test_bounds_that_will_hold_are_foreseen() -> None:
-    """Without that these projections take 4.0 evaluations on average instead of 3.76."""
+def test_bounds_that_will_hold_are_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without that these projections take 4.0 evaluations on average instead of 3.76.
+
+    They begin with new factors here: those of the last projection know nothing of coming bounds.
+    """
+    monkeypatch.setattr(workspace, "MOST_KEPT", 0)
     evaluations = projections = 0
     for seed in range(3):
         mdp = am.families.random_mdp((1, 3, 3, 1), 2, seed=seed)

@@ -29,7 +29,8 @@ def test_a_copy_learns_and_the_service_does_not(learner: Any) -> None:
     before = contents_of(service)
     warm_up(service)
     assert contents_of(service) == before
-    ticket = service.begin()
+    context = 0 if isinstance(learner, am.PerContext) else None
+    ticket = service.begin(context)
     service.finish(ticket, some_feedback(learner))  # what the copy was told can be learnt
     before = contents_of(service)
     warm_up(service)

@@ -133,7 +133,7 @@ class Desk:
 
     def check_context(self, context: Any) -> None:
         """Refuse to take an episode without one to be in the context of the last."""
-        number = getattr(self.learner, "n_contexts", 1)
+        number = self.learner.n_contexts if offers(self.learner, TakesContexts) else 1
         if context is None and number > 1:
             raise InvalidInput(
                 f"begin: {type(self.learner).__name__} has {number} contexts; say which, "

@@ -34,6 +34,8 @@ from advmdp.layout import Layout
 NARROW = 12
 # Rows with fewer successors than this in their widest layer are solved one by one, not in packs.
 LEAST_PACKED = 4
+# Wider layers keep no factors: these would be most of a learner's file.
+MOST_KEPT = NARROW
 # Conjugate gradients need more products the more layers there are, and a product over scattered
 # successors takes longer for each of them.  In a grid that is unrolled over many steps, factoring
 # n^3 numbers for a layer of n states is then cheaper (FrozenLake 8x8 over 60 steps: three times).
@@ -76,7 +78,7 @@ def new_solver(layout: Layout, *, keeps: bool = False) -> Solver:
         chosen=np.zeros(max(layout.layer_sizes) * layout.n_actions, dtype=np.int64),
     )
     blocks = _new_blocks(layout)
-    narrow = max(layout.layer_sizes) <= NARROW  # wider factors would be most of a learner's file
+    narrow = max(layout.layer_sizes) <= MOST_KEPT
     n_kept = blocks.entries.size if keeps and narrow else 0
     return Solver(
         dual=dual,

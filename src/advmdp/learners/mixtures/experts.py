@@ -122,6 +122,11 @@ def _checked(layout: Layout, expert: Any, name: Any) -> Any:
 
 def checked_votes(names: list[str], votes: Any) -> NDArray[np.int64]:
     """As how many each expert counts."""
+    if votes is not None and not isinstance(votes, Mapping):
+        kind = type(votes).__name__
+        raise InvalidInput(
+            f"votes: expected a mapping from experts to counts, got {kind}", field="votes"
+        )
     given = {} if votes is None else dict(votes)
     if unknown := sorted(str(name) for name in given if name not in names):
         raise InvalidInput(f"votes: no expert is called {unknown[0]}", field="votes")

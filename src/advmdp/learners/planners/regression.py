@@ -65,6 +65,7 @@ class RegressionPlanner(_Regression):
     products for each pair, a system of n equations and a pass over the triples; not compiled as a
     whole.
 
+    >>> import numpy as np
     >>> learner = RegressionPlanner(Layout(layer_sizes=(1, 2, 1), n_actions=2), window=20)
     >>> for t in range(40):                                    # what was dear becomes cheap
     ...     learner.observe([np.array([[(-1.0) ** t, 0.0]]), np.zeros((2, 2))])
@@ -105,6 +106,7 @@ class KnownRegressionPlanner(_Regression):
 
     Guarantee: none.  Cost of an episode: as for ``RegressionPlanner``.
 
+    >>> import numpy as np
     >>> P = [np.array([[[1.0, 0.0], [0.0, 1.0]]]), np.ones((2, 2, 1))]
     >>> learner = KnownRegressionPlanner(Layout(layer_sizes=(1, 2, 1), n_actions=2), P)
     >>> learner.observe([np.zeros((1, 2)), np.array([[5.0, 5.0], [-5.0, -5.0]])])
