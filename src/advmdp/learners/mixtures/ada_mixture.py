@@ -17,6 +17,7 @@ from advmdp.learners.planners.combination import (
     CombinationPlanner,
     KnownCombinationPlanner,
 )
+from advmdp.learners.planners.forecast import ForecastPlanner
 from advmdp.learners.planners.regression import KnownRegressionPlanner, RegressionPlanner
 from advmdp.learners.tuning import checked_layout, checked_rate
 
@@ -64,11 +65,17 @@ def votes_of(names: Iterable[str]) -> dict[str, int]:
 def experts_of(
     memory: Any, planner: Any, combination: Any, layout: Layout, n_contexts: int, **known: Any
 ) -> dict[str, Any]:
-    """Memories, planners for a forecast, and one for all forecasts together, on shared ones."""
+    """Memories, planners for a forecast, and one for all forecasts together."""
     found = forecasts(planner, layout, n_contexts, **known)
     combined = combination(layout=layout, n_contexts=n_contexts, **known)
-    combined.share_regressions(found.values())
     return memories(memory, layout, n_contexts, **known) | found | {COMBINED: combined}
+
+
+def learning_together(experts: dict[str, Any]) -> dict[str, Any]:
+    """Experts that see every episode together; only such may share regressions."""
+    planners = [each for each in experts.values() if isinstance(each, ForecastPlanner)]
+    experts[COMBINED].share_regressions(planners)
+    return experts
 
 
 class AdaMixture(Mixture):
@@ -113,7 +120,9 @@ class AdaMixture(Mixture):
         self, layout: Layout, transitions: Any, n_contexts: int = 1, rule: str = "adahedge"
     ) -> None:
         makers = AdaFTRL, KnownRegressionPlanner, KnownCombinationPlanner
-        experts = experts_of(*makers, layout, n_contexts, transitions=transitions)
+        experts = learning_together(
+            experts_of(*makers, layout, n_contexts, transitions=transitions)
+        )
         super().__init__(
             layout, experts, transitions, rule, votes=votes_of(experts), warm_up=WARM_UP
         )
@@ -154,5 +163,5 @@ class EstimatedAdaMixture(Mixture):
     ) -> None:
         checked_rate(prior, "prior")
         makers = EstimatedAdaFTRL, RegressionPlanner, CombinationPlanner
-        experts = experts_of(*makers, layout, n_contexts, prior=prior)
+        experts = learning_together(experts_of(*makers, layout, n_contexts, prior=prior))
         super().__init__(layout, experts, None, rule, votes=votes_of(experts), warm_up=WARM_UP)
