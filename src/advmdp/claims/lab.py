@@ -92,14 +92,16 @@ class Lab:
         if single:
             self._run([spec for spec in missing if spec in single], self._engine())
 
-    def play(self, specs: Sequence[RunSpec]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The frames ``runs`` and ``curves`` of these specs; plays those that the store lacks."""
+    def runs(self, specs: Sequence[RunSpec]) -> pl.DataFrame:
+        """The frame ``runs`` of these specs; plays those that the store lacks."""
         import polars as pl
 
         self.prepare(specs)
-        wanted = [spec.id for spec in specs]
-        runs = self.store.runs().filter(pl.col("run").is_in(wanted))
-        return runs, self.store.curves(wanted)
+        return self.store.runs().filter(pl.col("run").is_in([spec.id for spec in specs]))
+
+    def play(self, specs: Sequence[RunSpec]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The frames ``runs`` and ``curves`` of these specs; plays those that the store lacks."""
+        return self.runs(specs), self.store.curves([spec.id for spec in specs])
 
     def _engine(self) -> Engine:
         if self.engine is not None:

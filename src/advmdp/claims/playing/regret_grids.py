@@ -64,7 +64,7 @@ def measured_on(grid: RunGrid, regret: Mapping[str, float]) -> RegretGrid:
 
 def play_grids(lab: Lab, grids: Mapping[Key, RunGrid]) -> dict[Key, RegretGrid]:
     """Play the runs that the store lacks, and read the final regret of all."""
-    runs, _ = lab.play(specs_of(*grids.values()))
+    runs = lab.runs(specs_of(*grids.values()))
     regret = dict(zip(runs["run"], runs["regret"], strict=True))
     return {key: measured_on(grid, regret) for key, grid in grids.items()}
 
