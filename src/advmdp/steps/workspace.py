@@ -20,6 +20,8 @@ from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.model.row_status import BOUND, FREE
 from advmdp.kernels.model.visits import Visits
 from advmdp.kernels.planning.linear_maximum import Reach
+from advmdp.kernels.planning.occupancy_lanes import DEEP as DEEP_LANES
+from advmdp.kernels.planning.occupancy_lanes import LONGEST, ReachInLanes
 from advmdp.kernels.runtime.vectors import N_LANES
 from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box import BoxRows
@@ -188,8 +190,17 @@ def new_measure(layout: Layout) -> Measure:
 def new_reach(layout: Layout) -> Reach:
     """Work space of the upper occupancy bounds."""
     widest = max(layout.layer_sizes)
-    orders = (np.zeros(widest, dtype=np.int64) for _ in range(2))
-    return Reach(np.zeros(layout.n_states), np.zeros(layout.n_rows), np.zeros(widest), *orders)
+    value, part, keys = map(np.zeros, (layout.n_states, layout.n_rows, widest))
+    order, row_order = (np.zeros(widest, dtype=np.int64) for _ in range(2))
+    return Reach(value, part, keys, order, row_order, _new_lanes(layout))
+
+
+def _new_lanes(layout: Layout) -> ReachInLanes:
+    """Room for eight targets where rows are short and targets many."""
+    longest = int(layout.row_sizes().max())
+    suits = longest <= LONGEST and layout.n_layers >= DEEP_LANES
+    sizes = (N_LANES * layout.n_states, N_LANES * longest, longest, longest)
+    return ReachInLanes(*(np.zeros(size if suits else 0) for size in sizes))
 
 
 def free_boxes(layout: Layout, least_occupancy: float = 0.0) -> BoxRows:

@@ -1,8 +1,8 @@
 """A block-tridiagonal system, factored in place and solved (see ``block_system``).
 
 The factors of a block are those of D = L L^T, with one over each pivot in its place, and L^{-1} C.
-One thread finishes a line when it comes to it; several eliminate one column after the other, from
-all entries at once and from the right-hand side.  Both subtract in the same order.
+One thread finishes eight lines when it comes to them; several eliminate one column after the other,
+from all entries at once and from the right-hand side.  Both subtract in the same order.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers
 from ..runtime.indices import int64, place
 from ..runtime.line_sums import subtract_lines
+from ..runtime.line_tiles import subtract_products
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..runtime.vectors import N_LANES
@@ -36,30 +37,40 @@ def mirror(entries: Floats, at: int, n: int, down: bool) -> None:
 
 
 @leaf
-def first_strip(column: int) -> int:
-    """Where the strip of columns begins that holds this one."""
-    return column // N_LANES * N_LANES
-
-
-@leaf
-def factor_lines(entries: Floats, at: int, n: int, off: int, width: int) -> None:
-    """Cholesky of one mirrored block in place, and L^{-1} C, a line of both at a time.
+def factor_lines(entries: Floats, at: int, n: int, off: int, width: int, original: Floats) -> None:
+    """Cholesky of one mirrored block in place, and L^{-1} C, eight lines of both at a time.
 
     Line i of the upper triangle is column i of L: what is subtracted from it, and from line i of C,
-    are the lines before, and these lie side by side in memory.  A line is taken from the strip on
-    that holds its diagonal: what is below the diagonal nobody reads before it gets the copy.
+    are the lines before, and these lie side by side in memory.  Of eight lines those before them
+    are subtracted together; then each is finished with what the eight owe one another.  A line is
+    taken from the column on at which its eight begin: what is below the diagonal nobody reads
+    before it gets the copy.
     """
-    for i in range(n):
-        line = place(at + i * n)
-        original = entries[line + i]
-        pivot = original
-        for t in range(i):
-            pivot -= entries[at + t * n + i] * entries[at + t * n + i]
-        inverse = inverse_root(pivot, original)
-        left = first_strip(i)
-        subtract_lines(entries, line + left, at + i, n, at + left, n, i, n - left, inverse)
-        entries[line + i] = inverse
-        subtract_lines(entries, off + i * width, at + i, n, off, width, i, width, inverse)
+    for first in range(0, n, N_LANES):
+        height = min(N_LANES, n - first)
+        top = place(at + first * n)
+        for i in range(first, first + height):
+            original[i] = entries[at + i * n + i]
+        subtract_products(
+            entries, top + first, n, at + first, n, at + first, n, first, height, n - first
+        )
+        subtract_products(
+            entries, off + first * width, width, at + first, n, off, width, first, height, width
+        )
+        for i in range(first, first + height):
+            line = place(at + i * n)
+            pivot = entries[line + i]
+            for t in range(first, i):
+                pivot -= entries[at + t * n + i] * entries[at + t * n + i]
+            inverse = inverse_root(pivot, original[i])
+            subtract_lines(
+                entries, line + first, top + i, n, top + first, n, i - first, n - first, inverse
+            )
+            entries[line + i] = inverse
+            subtract_lines(
+                entries, off + i * width, top + i, n, off + first * width, width,
+                i - first, width, inverse,
+            )  # fmt: skip
     mirror(entries, at, n, True)
 
 
@@ -75,15 +86,16 @@ def factor_alone(graph: Graph, blocks: Blocks) -> None:
         n = layer_end(graph, k) - layer_begin(graph, k)
         width = layer_end(graph, k + 1) - layer_begin(graph, k + 1) if k < last else 0
         off = int64(blocks.coupling_at[k])
-        factor_lines(entries, int64(blocks.diagonal_at[k]), n, off, width)
+        factor_lines(entries, int64(blocks.diagonal_at[k]), n, off, width, blocks.original)
         if k == last:
             return
         there = int64(blocks.diagonal_at[k + 1])
         mirror(entries, there, width, False)
-        for y in range(width):
-            left = first_strip(y)
-            line = there + y * width + left
-            subtract_lines(entries, line, off + y, width, off + left, width, n, width - left, 1.0)
+        for first in range(0, width, N_LANES):
+            subtract_products(
+                entries, there + first * width + first, width, off + first, width,
+                off + first, width, n, min(N_LANES, width - first), width - first,
+            )  # fmt: skip
 
 
 @leaf

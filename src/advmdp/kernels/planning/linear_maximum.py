@@ -29,6 +29,7 @@ from ..sets.interface import (
     maximise_printed,
     maximise_row,
 )
+from .occupancy_lanes import ReachInLanes
 
 
 class Reach(NamedTuple):
@@ -41,6 +42,7 @@ class Reach(NamedTuple):
     row_order: Private[
         NDArray[np.int64]
     ]  # (widest layer,) the same for one row with fewer successors
+    lanes: ReachInLanes
 
 
 @kernel

@@ -11,12 +11,12 @@ to its target.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from .line_sums import Floats, Numbers, Strip
-from .registers import in_registers
+from .registers import in_registers, repeat
 from .vectors import N_LANES
 
 PIECES = (4, 2, 1)  # what is left of a block beyond its tiles of eight
@@ -48,41 +48,31 @@ class _Tile:
     def add(self, places: list[Any], count: Any, row: Callable[[Any], tuple[Any, ...]]) -> None:
         """Add ``count`` rows: ``row(j)`` says where row j begins, in two tables, and its mass."""
         builder, strip = self.builder, self.strip
-        before = builder.block
-        loop, after = (builder.append_basic_block() for _ in range(2))
-        start = [builder.load(place, align=8) for place in places]
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        j = builder.phi(count.type)
-        held = [builder.phi(strip.kind) for _ in places]
-        work, together, at, m = row(j)
-        mass = strip.spread(m)
-        weights = builder.fmul(mass, strip.load(work, at))
-        pulls = builder.fmul(mass, strip.load(together, at))
         zero = strip.kind([0.0] * strip.kind.count)
-        own = builder.select(builder.fcmp_ordered(">", pulls, zero), weights, zero)
-        down = builder.fneg(pulls)
-        grown = []
-        for i, old in enumerate(held):
-            if self.diagonal:
-                mask = [int(c == i) for c in range(self.height)]
-                only = self.strip.ir.VectorType(self.strip.ir.IntType(1), self.height)(mask)
-                old = builder.select(only, builder.fadd(old, own), old)
-            place = builder.add(builder.add(at, self.line), at.type(i))
-            p, t = (
-                strip.spread(builder.load(builder.gep(table, [place])))
-                for table in (work, together)
-            )
-            grown.append(strip.fused(p, weights, strip.fused(t, down, old)))
-        following = builder.add(j, count.type(1))
-        for phi, first, then in zip(
-            [j, *held], [count.type(0), *start], [following, *grown], strict=True
-        ):
-            phi.add_incoming(first, before)
-            phi.add_incoming(then, loop)
-        builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
-        builder.position_at_end(after)
-        for place, value in zip(places, grown, strict=True):
+
+        def grown(j: Any, held: Sequence[Any]) -> list[Any]:
+            work, together, at, m = row(j)
+            mass = strip.spread(m)
+            weights = builder.fmul(mass, strip.load(work, at))
+            pulls = builder.fmul(mass, strip.load(together, at))
+            own = builder.select(builder.fcmp_ordered(">", pulls, zero), weights, zero)
+            down = builder.fneg(pulls)
+            found = []
+            for i, old in enumerate(held):
+                if self.diagonal:
+                    mask = [int(c == i) for c in range(self.height)]
+                    only = strip.ir.VectorType(strip.ir.IntType(1), self.height)(mask)
+                    old = builder.select(only, builder.fadd(old, own), old)
+                place = builder.add(builder.add(at, self.line), at.type(i))
+                p, t = (
+                    strip.spread(builder.load(builder.gep(table, [place])))
+                    for table in (work, together)
+                )
+                found.append(strip.fused(p, weights, strip.fused(t, down, old)))
+            return found
+
+        start = [builder.load(place, align=8) for place in places]
+        for place, value in zip(places, repeat(builder, count, start, grown), strict=True):
             builder.store(value, place, align=8)
 
 

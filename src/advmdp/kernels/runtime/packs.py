@@ -17,33 +17,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .registers import in_registers
+from .registers import in_registers, repeat
 from .vectors import N_LANES, Lanes
 
 F = TypeVar("F", bound=Callable[..., object])
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Terms = Callable[..., Sequence[Any]]
-
-
-def _over_entries(builder: Any, size: Any, start: Sequence[Any], grown: Any) -> list[Any]:
-    """``held = grown(j, held)`` for j = 0 .. size - 1, of which there is at least one."""
-    before, loop = builder.block, builder.append_basic_block()
-    after = builder.append_basic_block()
-    builder.branch(loop)
-    builder.position_at_end(loop)
-    j = builder.phi(size.type)
-    held = [builder.phi(value.type) for value in start]
-    found = grown(j, held)
-    following = builder.add(j, size.type(1))
-    for phi, first, then in zip(
-        [j, *held], [size.type(0), *start], [following, *found], strict=True
-    ):
-        phi.add_incoming(first, before)
-        phi.add_incoming(then, builder.block)
-    builder.cbranch(builder.icmp_signed("<", following, size), loop, after)
-    builder.position_at_end(after)
-    return list(found)
 
 
 def over_pack(
@@ -83,7 +63,7 @@ def over_pack(
                 lanes.store(value, places[k])
             return list(map(lanes.add, held, found[:sums]))
 
-        totals = _over_entries(builder, size, [lanes.every(0.0)] * sums, grown)
+        totals = repeat(builder, size, [lanes.every(0.0)] * sums, grown)
         found = finish(lanes, *totals, *own)
         for k, value in zip(stores, found, strict=False):
             lanes.store(value, homes[k])
@@ -131,7 +111,7 @@ def _in_squares(builder: Any, size: Any, square: Callable[[Any, int], None]) -> 
             square(builder.mul(i, i.type(N_LANES)), N_LANES)
             return []
 
-        _over_entries(builder, count, [], eight)
+        repeat(builder, count, [], eight)
     at, width = whole, N_LANES
     while width > 1:
         width //= 2
@@ -244,12 +224,12 @@ def _add_packs(
             )
             return [lanes.add(held[0], lanes.times(m, p))]
 
-        (total,) = _over_entries(builder, n_packs, [lanes.every(0.0)], more)
+        (total,) = repeat(builder, n_packs, [lanes.every(0.0)], more)
         place = builder.gep(out, [builder.add(first, j)])
         builder.store(builder.fadd(builder.load(place), lanes.tree(total, lanes.add)), place)
         return []
 
-    _over_entries(builder, size, [], column)
+    repeat(builder, size, [], column)
 
 
 @in_registers(_add_packs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from .targets import compiles_for_cpu, leaf
@@ -49,3 +49,24 @@ def in_registers(write: Callable[..., Any], *, returns: bool = False) -> Callabl
         return cast(F, intrinsic(choose))
 
     return replace
+
+
+def repeat(
+    builder: Any, count: Any, start: Sequence[Any], grown: Callable[[Any, Any], Sequence[Any]]
+) -> list[Any]:
+    """``held = grown(j, held)`` for j = 0 .. count - 1, of which there is at least one."""
+    before, loop = builder.block, builder.append_basic_block()
+    after = builder.append_basic_block()
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    j = builder.phi(count.type)
+    held = [builder.phi(value.type) for value in start]
+    found = list(grown(j, held))
+    following = builder.add(j, count.type(1))
+    begun, then = [count.type(0), *start], [following, *found]
+    for phi, first, later in zip([j, *held], begun, then, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(later, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
+    builder.position_at_end(after)
+    return found

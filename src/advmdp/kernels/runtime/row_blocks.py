@@ -7,13 +7,13 @@ until the last row is added.  Every sum has the order of the rows, as in the loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .line_sums import Floats, Strip, write_strips
 from .passes import HAS_LANES
 from .prefetch import write_fetch
-from .registers import in_registers
+from .registers import in_registers, repeat
 
 HAS_BLOCKS = HAS_LANES
 """Whether blocks are worth it: elsewhere a kernel does better with one row after the other."""
@@ -41,27 +41,6 @@ def _fetch_next(strip: Strip, table: Any, begin: Any, j: Any, count: Any, size: 
     write_fetch(builder, builder.gep(table, [ahead]))
 
 
-def _sums_over(
-    strip: Strip,
-    count: Any,
-    starts: Sequence[Any],
-    grown: Callable[[Sequence[Any], Any], Sequence[Any]],
-) -> Sequence[Any]:
-    """``Strip.sum_over`` of several sums at once; at least one row is added."""
-    builder, before = strip.builder, strip.builder.block
-    loop, after = (builder.append_basic_block() for _ in range(2))
-    builder.branch(loop)
-    builder.position_at_end(loop)
-    j, held = builder.phi(count.type), [builder.phi(strip.kind) for _ in starts]
-    following = [builder.add(j, count.type(1)), *grown(held, j)]
-    for phi, first, then in zip([j, *held], [count.type(0), *starts], following, strict=True):
-        phi.add_incoming(first, before)
-        phi.add_incoming(then, loop)
-    builder.cbranch(builder.icmp_signed("<", following[0], count), loop, after)
-    builder.position_at_end(after)
-    return following[1:]
-
-
 def _tilt_rows(
     builder: Any,
     table: Any,
@@ -81,7 +60,7 @@ def _tilt_rows(
     def write(strip: Strip) -> None:
         factor = strip.load(vector, first)
 
-        def more(held: Sequence[Any], j: Any) -> Sequence[Any]:
+        def more(j: Any, held: Sequence[Any]) -> Sequence[Any]:
             here, r = builder.add(begin, builder.mul(j, size)), builder.add(row, j)
             tilt = builder.fmul(strip.spread(_at(strip, scale, r)), factor)
             value = builder.fmul(_linear(strip, table, here), tilt)
@@ -93,7 +72,7 @@ def _tilt_rows(
             return [builder.fadd(held[0], flows), builder.fadd(held[1], shares)]
 
         starts = [strip.load(out, first), strip.load(line, line_begin)]
-        inflow, merged = _sums_over(strip, count, starts, more)
+        inflow, merged = repeat(builder, count, starts, more)
         builder.store(inflow, strip.place(out, first), align=8)
         builder.store(merged, strip.place(line, line_begin), align=8)
 

@@ -11,6 +11,7 @@ To add a set: its file in this folder, its line in ``__init__``, its class in ``
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,26 @@ def fetch_entry(rows: Any, e: int) -> None:
     """Ask memory for what the set says of entry e; of any row, also of none (``prefetch``)."""
 
 
+@leaf
+def _never(rows: Any) -> bool:
+    return False
+
+
+@leaf
+def _no_box(rows: Any, r: int, begin: int, size: int, lower: Floats, room: Floats) -> float:
+    return math.nan
+
+
+@dispatched("rows", default=_never)
+def has_boxes(rows: Any) -> bool:
+    """Whether the set of every row is lower <= p <= upper: then it has the function below too."""
+
+
+@dispatched("rows", default=_no_box)
+def write_box(rows: Any, r: int, begin: int, size: int, lower: Floats, room: Floats) -> float:
+    """Lower bounds of a row, of any status, and upper - lower; returns 1 - the sum of ``lower``."""
+
+
 # ---------------------------------------------------------------------- known rows
 
 
@@ -70,11 +91,6 @@ def known_transition(rows: Any) -> Borrowed:
 @dispatched("rows")
 def make_row_known(graph: Graph, r: int, transition: Floats, rows: Any) -> None:
     """Make row r KNOWN: its set is the one distribution that ``transition`` has there."""
-
-
-@leaf
-def _never(rows: Any) -> bool:
-    return False
 
 
 @dispatched("rows", default=_never)
