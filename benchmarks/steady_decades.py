@@ -7,6 +7,7 @@ time.  Every T has a run of its own, or a prefix where that is the same run.  WH
 * ``play [LEARNER]``: a run on each core, twelve minutes on 16 of them; beside the regret the
   pseudo-regret of the same runs is kept (``pseudo_regret_kernel``): were losses the noise, it would
   have less;
+* ``farther``: one decade more of the learner whose runs need no horizon, in some of the worlds;
 * ``judge``: write steady_decades.json from the lines.
 """
 
@@ -39,13 +40,14 @@ N_RESAMPLES = 10_000
 DECADES = (10**4, 10**5, 10**6, 10**7)
 N_WORLDS = 224
 ANYTIME = "tsallis-ftrl"  # nothing in it depends on T: the runs for smaller T are prefixes
+FARTHEST, N_FARTHEST = 10**8, 24  # of that one
 LEARNERS = with_preset(ANYTIME, "log-barrier-ftrl")
 Job = tuple[str, int, int]  # learner, replicate, T
 
 
 def points_of(n_episodes: int) -> list[int]:
     """Where the regret of a run is noted."""
-    return [point for point in DECADES if point <= n_episodes]
+    return [point for point in (*DECADES, FARTHEST) if point <= n_episodes]
 
 
 def measure(job: Job) -> dict[str, Any]:
@@ -96,7 +98,9 @@ def jobs_of(name: str) -> list[Job]:
     return [(name, world, horizon) for horizon in horizons for world in range(N_WORLDS)]
 
 
-def table_of(lines: list[dict[str, Any]], name: str, kind: str) -> np.ndarray[Any, Any]:
+def table_of(
+    lines: list[dict[str, Any]], name: str, kind: str, decades: tuple[int, ...]
+) -> np.ndarray[Any, Any]:
     """Worlds x decades, of the worlds that are complete."""
     worlds: dict[int, dict[int, float]] = {}
     for one in lines:
@@ -106,7 +110,7 @@ def table_of(lines: list[dict[str, Any]], name: str, kind: str) -> np.ndarray[An
                 found.update(zip(one["points"], one[kind], strict=True))
             else:
                 found[one["T"]] = one[kind][-1]
-    return np.array([[w[T] for T in DECADES] for w in worlds.values() if len(w) == len(DECADES)])
+    return np.array([[w[T] for T in decades] for w in worlds.values() if w.keys() >= {*decades}])
 
 
 def last_exponent(means: np.ndarray[Any, Any]) -> float:
@@ -116,8 +120,9 @@ def last_exponent(means: np.ndarray[Any, Any]) -> float:
 
 def fitted_exponent(means: np.ndarray[Any, Any]) -> float:
     """The same for the law  a + b ln T  through all decades, by least squares."""
-    slope, level = np.polyfit(np.log10(DECADES), means, 1)
-    return last_exponent(level + slope * np.log10(DECADES))
+    decades = np.arange(len(means)) + np.log10(DECADES[0])
+    slope, level = np.polyfit(decades, means, 1)
+    return last_exponent(level + slope * decades)
 
 
 def added(means: np.ndarray[Any, Any]) -> float:
@@ -126,25 +131,31 @@ def added(means: np.ndarray[Any, Any]) -> float:
     return float(steps[-1] / steps[:-1].mean())
 
 
+def figures_of(table: np.ndarray[Any, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """What the means of worlds x decades say about the growth, with bootstrap intervals."""
+    draws = table[rng.integers(0, len(table), (N_RESAMPLES, len(table)))].mean(axis=1)
+    figures = {}
+    for figure in (last_exponent, fitted_exponent, added):
+        ends = np.percentile([figure(means) for means in draws], [2.5, 97.5])
+        figures[figure.__name__] = [round(v, 4) for v in (figure(table.mean(axis=0)), *ends)]
+    return figures
+
+
 def judge(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means and, with bootstrap intervals over worlds, what they say about the growth."""
+    """Means and growth of every learner, and of one of them a decade farther."""
     rng = np.random.default_rng(0)
     found: dict[str, Any] = {}
-    for name in LEARNERS:
+    cases = [(name, DECADES) for name in LEARNERS] + [(ANYTIME, (*DECADES, FARTHEST))]
+    for name, decades in cases:
         for kind in ("regret", "pseudo"):
-            table = table_of(lines, name, kind)
-            draws = table[rng.integers(0, len(table), (N_RESAMPLES, len(table)))].mean(axis=1)
-            figures = {}
-            for figure in (last_exponent, fitted_exponent, added):
-                ends = np.percentile([figure(means) for means in draws], [2.5, 97.5])
-                figures[figure.__name__] = [
-                    round(v, 4) for v in (figure(table.mean(axis=0)), *ends)
-                ]
-            found[f"{name}, {kind}"] = {
+            table = table_of(lines, name, kind, decades)
+            if len(table) == 0:
+                continue
+            found[f"{name}, {kind}, T to {decades[-1]:,}"] = {
                 "worlds": len(table),
-                "T": DECADES,
+                "T": decades,
                 "means": table.mean(axis=0).round(2).tolist(),
-                **figures,
+                **figures_of(table, rng),
             }
     return found
 
@@ -167,7 +178,10 @@ def main() -> None:
         RESULTS.write_text(json.dumps(judge(lines), indent=1) + "\n")
         return
     done = {(one["learner"], one["replicate"], one["T"]) for one in lines}
-    play_on_cores(path, [job for name in names for job in jobs_of(name) if job not in done])
+    jobs = [job for name in names for job in jobs_of(name)]
+    if what == "farther":
+        jobs = [(ANYTIME, world, FARTHEST) for world in range(N_FARTHEST)]
+    play_on_cores(path, [job for job in jobs if job not in done])
 
 
 if __name__ == "__main__":
