@@ -22,6 +22,7 @@ from advmdp.kernels.model.visits import Visits
 from advmdp.kernels.planning.linear_maximum import Reach
 from advmdp.kernels.planning.occupancy_lanes import DEEP as DEEP_LANES
 from advmdp.kernels.planning.occupancy_lanes import LONGEST, ReachInLanes
+from advmdp.kernels.planning.occupancy_packs import ReachInPacks
 from advmdp.kernels.runtime.vectors import N_LANES
 from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box import BoxRows
@@ -113,25 +114,36 @@ def _new_held_rows(layout: Layout) -> HeldRows:
     )
 
 
-def _new_packed_rows(layout: Layout) -> PackedRows:
-    """Room for all rows in packs of eight, if rows are dense, and long enough to gain by it."""
+def _has_packs(layout: Layout) -> bool:
+    """Whether rows are dense, and long enough to gain by lying side by side."""
     sizes = layout.layer_sizes
-    suits = layout.is_dense and is_wide(layout) is None and max(sizes) >= LEAST_PACKED
-    rows_of = [-(-n * layout.n_actions // N_LANES) * N_LANES for n in sizes[:-1]] if suits else []
-    widths = [rows * n for rows, n in zip(rows_of, sizes[1:], strict=False)]
-    slot_at, entry_at = (
-        (np.cumsum([0, *parts[:-1]]) if parts else np.zeros(0)).astype(np.uint32)
-        for parts in (rows_of, widths)
-    )
-    shapes = {"n_packs": len(rows_of), "slot": layout.n_rows if suits else 0}
-    shapes |= dict.fromkeys(("weight", "lower", "upper", "chance", "free"), sum(widths))
-    shapes["resting"] = sum(rows_of) // N_LANES
+    return layout.is_dense and is_wide(layout) is None and max(sizes) >= LEAST_PACKED
+
+
+def _pack_places(layout: Layout, n_layers: int) -> tuple[States, States, int, int]:
+    """The first slot and entry of the packs of each of the first layers, and how many there are.
+
+    None where the layout has no packs.
+    """
+    sizes = layout.layer_sizes[: n_layers + 1] if _has_packs(layout) else ()
+    rows = [-(-n * layout.n_actions // N_LANES) * N_LANES for n in sizes[:-1]]
+    entries = [count * n for count, n in zip(rows, sizes[1:], strict=False)]
+    starts = (np.cumsum([0, *parts])[:-1].astype(np.uint32) for parts in (rows, entries))
+    return (*starts, sum(rows), sum(entries))  # type: ignore[return-value]
+
+
+def _new_packed_rows(layout: Layout) -> PackedRows:
+    """Room for all rows in packs of eight."""
+    slot_at, entry_at, n_slots, n_entries = _pack_places(layout, layout.n_layers)
+    shapes = {"n_packs": len(slot_at), "slot": layout.n_rows if n_slots else 0}
+    shapes |= dict.fromkeys(("weight", "lower", "upper", "chance", "free"), n_entries)
+    shapes["resting"] = n_slots // N_LANES
     counted = ("n_packs", "slot", "row", "start", "resting")
     return PackedRows(
         slot_at,
         entry_at,
         *(
-            np.zeros(shapes.get(name, sum(rows_of)), dtype=np.int64 if name in counted else None)
+            np.zeros(shapes.get(name, n_slots), dtype=np.int64 if name in counted else None)
             for name in PackedRows._fields[2:]
         ),
     )
@@ -192,7 +204,7 @@ def new_reach(layout: Layout) -> Reach:
     widest = max(layout.layer_sizes)
     value, part, keys = map(np.zeros, (layout.n_states, layout.n_rows, widest))
     order, row_order = (np.zeros(widest, dtype=np.int64) for _ in range(2))
-    return Reach(value, part, keys, order, row_order, _new_lanes(layout))
+    return Reach(value, part, keys, order, row_order, _new_lanes(layout), _new_packs(layout))
 
 
 def _new_lanes(layout: Layout) -> ReachInLanes:
@@ -201,6 +213,18 @@ def _new_lanes(layout: Layout) -> ReachInLanes:
     suits = longest <= LONGEST and layout.n_layers >= DEEP_LANES
     sizes = (N_LANES * layout.n_states, N_LANES * longest, longest, longest)
     return ReachInLanes(*(np.zeros(size if suits else 0) for size in sizes))
+
+
+def _new_packs(layout: Layout) -> ReachInPacks:
+    """Room for the boxes of all rows but the last layer's, where the sweep has packs as well."""
+    slot_at, entry_at, n_slots, n_entries = _pack_places(layout, layout.n_layers - 1)
+    start = np.zeros(n_slots, dtype=np.int64)
+    for k, at in enumerate(slot_at):
+        begins = layout.row_start[layout.layer_rows(k)]
+        end = slot_at[k + 1] if k + 1 < len(slot_at) else n_slots
+        start[at:end] = begins[np.minimum(np.arange(end - at), len(begins) - 1)]
+    tables = (np.zeros(size) for size in (n_entries, n_entries, n_slots, n_slots))
+    return ReachInPacks(slot_at, entry_at, start, *tables)
 
 
 def free_boxes(layout: Layout, least_occupancy: float = 0.0) -> BoxRows:

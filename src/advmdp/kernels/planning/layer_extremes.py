@@ -18,9 +18,7 @@ from ..runtime.storage import Scratch
 from ..runtime.targets import kernel, leaf
 from ..runtime.vectors import Lanes, vectorised
 from .columns import Columns, are_scattered, column_begin, column_size
-from .linear_maximum import sort_descending
-
-FEW = 24  # up to so many states are ranked by counting, which has no branches to mispredict
+from .ranking import FEW, rank_descending, sort_descending
 
 
 class Fill(NamedTuple):
@@ -77,19 +75,12 @@ def sort_values(graph: Graph, k: int, value: Floats, fill: Fill) -> None:
     """Sort the states of layer k by value, the largest first."""
     begin = layer_begin(graph, k)
     width = layer_end(graph, k) - begin
-    for i in range(width):
-        fill.keys[i] = value[begin + i]
     if width > FEW:
+        for i in range(width):
+            fill.keys[i] = value[begin + i]
         sort_descending(fill.keys, fill.order, width)
-        return
-    for i in range(width):
-        here = fill.keys[i]
-        before = 0
-        for j in range(i):
-            before += 1 if fill.keys[j] >= here else 0
-        for j in range(i + 1, width):
-            before += 1 if fill.keys[j] > here else 0
-        fill.order[before] = i
+    else:
+        rank_descending(value, begin, width, fill.order)
 
 
 @leaf

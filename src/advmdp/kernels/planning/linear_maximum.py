@@ -20,7 +20,7 @@ from ..model.graph import (
 )
 from ..model.row_status import is_free, is_known
 from ..runtime.storage import Private, Scratch
-from ..runtime.targets import kernel, leaf
+from ..runtime.targets import leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.interface import (
     Order,
@@ -30,6 +30,8 @@ from ..sets.interface import (
     maximise_row,
 )
 from .occupancy_lanes import ReachInLanes
+from .occupancy_packs import ReachInPacks
+from .ranking import sort_descending
 
 
 class Reach(NamedTuple):
@@ -43,25 +45,7 @@ class Reach(NamedTuple):
         NDArray[np.int64]
     ]  # (widest layer,) the same for one row with fewer successors
     lanes: ReachInLanes
-
-
-@kernel
-def sort_descending(keys: Private[Floats], order: NDArray[np.int64], n: int) -> None:
-    """order[:n] = the positions 0 .. n-1 by descending keys (Shell sort)."""
-    for i in range(n):
-        order[i] = i
-    gap = 1
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap >= 1:
-        for i in range(gap, n):
-            item = order[i]
-            j = i
-            while j >= gap and keys[order[j - gap]] < keys[item]:
-                order[j] = order[j - gap]
-                j -= gap
-            order[j] = item
-        gap //= 3
+    packs: ReachInPacks
 
 
 @leaf

@@ -72,7 +72,8 @@ def _no_box(rows: Any, r: int, begin: int, size: int, lower: Floats, room: Float
 
 @dispatched("rows", default=_never)
 def has_boxes(rows: Any) -> bool:
-    """Whether the set of every row is lower <= p <= upper: then it has the function below too."""
+    """Whether the set of every row is lower <= p <= upper: then it has ``write_box`` and
+    ``load_pack`` too."""
 
 
 @dispatched("rows", default=_no_box)

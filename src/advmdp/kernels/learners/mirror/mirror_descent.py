@@ -29,8 +29,7 @@ from ...model.graph import Floats, Graph
 from ...model.log_storage import linear
 from ...model.visits import EPISODES, EPOCH, MOVES, OPENS, Counts, Visits, record, settle
 from ...planning.linear_maximum import Reach
-from ...planning.occupancy_lanes import fills_lanes, largest_on_path
-from ...planning.upper_occupancy import largest_state_occupancy
+from ...planning.path_bounds import bounds_of_path
 from ...runtime.dispatch import Borrowed
 from ...runtime.storage import Choice, Lasting, Number, Scratch
 from ...runtime.targets import kernel, leaf
@@ -125,9 +124,11 @@ def bound_visits(
     """What divides the losses of the visited pairs, with the set of the episode's own time."""
     visited = state.visited
     estimator = state.settings.estimator
-    together = estimator == UPPER and fills_lanes(state.reach.lanes, issued.rows)
-    if together:
-        largest_on_path(graph, states, issued.policy, issued.rows, state.reach.lanes, visited.bound)
+    printed = estimator == PRINTED
+    if estimator == UPPER or printed:
+        bounds_of_path(
+            graph, states, issued.policy, issued.rows, state.reach, printed, visited.bound
+        )
     for k in range(path.shape[0]):
         r = path[k]
         share = linear(issued.policy[r])
@@ -137,12 +138,8 @@ def bound_visits(
         elif estimator == OWN:
             own = max(linear(issued.mass[states[k]]), state.settings.least_visit)
             visited.bound[k] = own * share
-        elif together:
-            visited.bound[k] *= share
         else:
-            visited.bound[k] = share * largest_state_occupancy(
-                graph, states[k], k, issued.policy, issued.rows, state.reach, estimator == PRINTED
-            )
+            visited.bound[k] *= share
 
 
 @kernel
