@@ -28,8 +28,13 @@ Array = np.ndarray[Any, Any]
 def best_of_pack(lower: Array, upper: Array, value: Array, order: Array, out: Array) -> None:
     size, slack = len(value), np.zeros(N_LANES)
     open_pack(lower, upper, 0, slack, 0, size)
-    count = rank_descending(value, 0, size, order)
+    count = int(rank_descending(value, 0, size, order))
     fill_pack(lower, upper, 0, slack, 0, order, value, 0, count, out)
+
+
+@njit  # type: ignore[untyped-decorator]
+def ranked(value: Array, begin: int, n: int, order: Array) -> float:
+    return rank_descending(value, begin, n, order)
 
 
 @modest
@@ -52,7 +57,7 @@ def test_the_best_of_eight_rows(size: int, seed: int) -> None:
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.2, 1.0]), min_size=1, max_size=24))
 def test_ranks_are_those_of_a_stable_sort(values: list[float]) -> None:
     order = np.full(len(values) + 2, -1, dtype=np.int64)
-    positive = rank_descending(np.array([9.0, *values, 9.0]), 1, len(values), order)
+    positive = ranked(np.array([9.0, *values, 9.0]), 1, len(values), order)
     assert order[:-2].tolist() == np.argsort(-np.array(values), kind="stable").tolist()
     assert order[-2:].tolist() == [-1, -1]
     assert positive == np.count_nonzero(values)

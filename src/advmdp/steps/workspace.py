@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advmdp.errors import InvalidInput
+from advmdp.kernels.kl.disturbance import Disturbance
 from advmdp.kernels.kl.dual import Dual, Flows, MergedRows
 from advmdp.kernels.kl.linear.conjugate import Vectors
 from advmdp.kernels.kl.linear.kept_factor import KeptFactor
@@ -88,9 +89,16 @@ def new_solver(layout: Layout, *, keeps: bool = False) -> Solver:
         vectors=Vectors(*(np.zeros(states) for _ in Vectors._fields)),
         blocks=blocks,
         kept=KeptFactor(np.zeros(n_kept), np.zeros(min(n_kept, 1), dtype=np.uint8)),
+        disturbance=_no_disturbance(layout, n_kept),
         certificate=new_certificate(),
         wide=is_wide(layout),
     )
+
+
+def _no_disturbance(layout: Layout, n_kept: int) -> Disturbance:
+    """Room for a path where factors are kept: only with these the first step needs no more."""
+    n, one = (layout.n_layers, 1) if n_kept else (0, 0)
+    return Disturbance(np.zeros(one, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n))
 
 
 def _new_flows(layout: Layout) -> Flows:
@@ -223,8 +231,8 @@ def _new_packs(layout: Layout) -> ReachInPacks:
         begins = layout.row_start[layout.layer_rows(k)]
         end = slot_at[k + 1] if k + 1 < len(slot_at) else n_slots
         start[at:end] = begins[np.minimum(np.arange(end - at), len(begins) - 1)]
-    tables = (np.zeros(size) for size in (n_entries, n_entries, n_slots, n_slots))
-    return ReachInPacks(slot_at, entry_at, start, *tables)
+    lower, upper, slack, total = map(np.zeros, (n_entries, n_entries, n_slots, n_slots))
+    return ReachInPacks(slot_at, entry_at, start, lower, upper, slack, total)
 
 
 def free_boxes(layout: Layout, least_occupancy: float = 0.0) -> BoxRows:

@@ -35,6 +35,7 @@ from ..steps.interface import (
     Certificate,
 )
 from .commit import commit
+from .disturbance import Disturbance, flows_after_path, forget_disturbance, is_known
 from .dual import Dual
 from .evaluation import evaluate
 from .known_sweep import evaluate_known, only_policy_moves
@@ -66,6 +67,7 @@ class Solver(NamedTuple):
     vectors: Vectors
     blocks: Blocks
     kept: KeptFactor
+    disturbance: Disturbance
     certificate: Certificate
     wide: Choice[bool | None]  # True: conjugate gradients; None: blocks (the branch is dropped)
 
@@ -132,18 +134,23 @@ def begin_search(
 
 @leaf
 def evaluate_trial(
-    graph: Graph, measure: Measure, rows: Any, solver: Solver, step: float, in_logs: bool | None
-) -> tuple[float, float, float, float]:
-    """G at  base + step * direction,  and the imbalance of the flows there."""
+    graph: Graph,
+    measure: Measure,
+    rows: Any,
+    solver: Solver,
+    step: float,
+    at_zero: bool,
+    in_logs: bool | None,
+) -> float:
+    """G and the flows at  base + step * direction."""
     counts = solver.certificate.counts
     move(graph, solver.dual, solver.vectors, step)
     if in_logs is None and only_policy_moves(rows):
         trial = evaluate_known(graph, measure, solver.dual)
     else:
-        trial = evaluate(graph, measure, rows, solver.dual, counts[EVALUATIONS] == 0, in_logs)
+        trial = evaluate(graph, measure, rows, solver.dual, at_zero, in_logs)
     counts[EVALUATIONS] += 1
-    absolute, relative, ratio = measure_imbalance(solver.dual, solver.vectors.gradient)
-    return trial, absolute, relative, ratio
+    return trial
 
 
 @leaf
@@ -205,10 +212,20 @@ def project(
     factored_at = 0.0  # the flow residual where the blocks were factored
     factored = False  # whether any were
     recalled = False  # whether the direction comes from the factors of the last projection
+    known = in_logs is None and is_known(rows, solver.disturbance, solver.kept)
+    forget_disturbance(solver.disturbance)
     while counts[EVALUATIONS] < 20 * most and counts[ITERATIONS] < most:
-        trial, absolute, relative, ratio = evaluate_trial(
-            graph, measure, rows, solver, step, in_logs
-        )
+        at_zero = value == math.inf
+        if known:
+            trial = flows_after_path(graph, measure, solver.disturbance, solver.dual)
+        else:
+            trial = evaluate_trial(graph, measure, rows, solver, step, at_zero, in_logs)
+        absolute, relative, ratio = measure_imbalance(solver.dual, solver.vectors.gradient)
+        converged = absolute <= tolerance and relative <= RELATIVE_TOLERANCE
+        if known and (converged or not abs(trial) < math.inf):
+            known = False  # an evaluation decides
+            continue
+        known = False
         if not is_accepted(graph, trial, value, step, slope, absolute, figures[RESIDUAL]):
             step *= 0.5
             if recalled:
@@ -223,7 +240,7 @@ def project(
         value = trial
         figures[RESIDUAL] = absolute
         figures[VALUE] = value
-        if absolute <= tolerance and relative <= RELATIVE_TOLERANCE:
+        if converged:
             figures[GAP] = commit(graph, measure, rows, solver.dual)
             if factored and not FOR_CUDA and in_logs is None:
                 keep_factor(solver.blocks, solver.kept)

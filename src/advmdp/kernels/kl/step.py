@@ -20,6 +20,7 @@ from ..sets.held import UNKNOWN
 from ..steps import interface
 from ..steps.interface import COOPERATIVE, Certificate
 from .carried_lines import forget_line_of
+from .disturbance import forget_disturbance, note_disturbance
 from .linear.kept_factor import drop_factor
 from .logs.geometric_mean import pull_towards
 from .projection import Solver, project
@@ -62,10 +63,17 @@ def tilt_path(graph: Graph, step: KLStep, path: Counts, losses: Floats, eta: flo
         tilt_policy(policy, path[k], -min(eta * losses[k], STEEPEST))
 
 
+@interface.note_only_path.register(KLStep)
+@leaf
+def note_tilted_path(step: KLStep, path: Counts) -> None:
+    note_disturbance(step.solver.disturbance, path, step.old_policy, step.measure.policy)
+
+
 @interface.add_losses.register(KLStep)
 @leaf
 def tilt_all(graph: Graph, step: KLStep, losses: Floats, eta: float) -> None:
     policy = step.measure.policy
+    forget_disturbance(step.solver.disturbance)
     for r in shared(0, policy.shape[0]):
         step.old_policy[r] = policy[r]
         tilt_policy(policy, r, -eta * losses[r])
@@ -75,6 +83,7 @@ def tilt_all(graph: Graph, step: KLStep, losses: Floats, eta: float) -> None:
 @leaf
 def tilt_to_hint(graph: Graph, step: KLStep, heard: Floats, coming: Floats, eta: float) -> None:
     policy = step.measure.policy
+    forget_disturbance(step.solver.disturbance)
     for r in shared(0, policy.shape[0]):
         tilt_policy(policy, r, eta * (heard[r] - coming[r]))
 
@@ -82,6 +91,7 @@ def tilt_to_hint(graph: Graph, step: KLStep, heard: Floats, coming: Floats, eta:
 @interface.remove_path_losses.register(KLStep)
 @leaf
 def untilt_path(graph: Graph, step: KLStep, path: Counts) -> None:
+    forget_disturbance(step.solver.disturbance)
     for k in range(path.shape[0]):
         step.measure.policy[path[k]] = step.old_policy[path[k]]
 
@@ -111,6 +121,7 @@ def certificate_of_projection(step: KLStep) -> Certificate:
 @kernel
 def forget_tightness(graph: Graph, step: KLStep, rows: Any, visits: Visits) -> None:
     """Rows with new bounds have to be looked at: what was known of them is about the old ones."""
+    forget_disturbance(step.solver.disturbance)
     for r in range(visits.counter.shape[0]):
         if visits.marked[int64(visits.counter[r])] != 0:
             step.solver.dual.held.tight[r] = UNKNOWN
@@ -119,6 +130,7 @@ def forget_tightness(graph: Graph, step: KLStep, rows: Any, visits: Visits) -> N
 @interface.forget_everything.register(KLStep)
 @leaf
 def forget_all_tightness(step: KLStep) -> None:
+    forget_disturbance(step.solver.disturbance)
     for r in range(step.old_policy.shape[0]):
         step.solver.dual.held.tight[r] = UNKNOWN
         forget_line_of(r, step.solver.dual)

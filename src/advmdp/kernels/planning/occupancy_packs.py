@@ -196,7 +196,8 @@ def largest_in_packs(
         for back in range(k):
             if back > 0:
                 there = layer_begin(graph, k - back)
-                count = rank_descending(value, there, layer_end(graph, k - back) - there, order)
+                width = layer_end(graph, k - back) - there
+                count = int64(rank_descending(value, there, width, order))
             if count == 0:
                 break
             step_back(graph, k - 1 - back, count, policy, packs, order, value)

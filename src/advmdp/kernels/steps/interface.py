@@ -116,6 +116,16 @@ def _nothing(graph: Graph, step: Any, rows: Any, visits: Visits) -> None:
     return
 
 
+@leaf
+def _nothing_to_note(step: Any, path: Counts) -> None:
+    return
+
+
+@dispatched("step", default=_nothing_to_note)
+def note_only_path(step: Any, path: Counts) -> None:
+    """Since the last solution nothing has changed but what ``add_path_losses`` has just added."""
+
+
 @dispatched("step", default=_nothing)
 def forget_bounds(graph: Graph, step: Any, rows: Any, visits: Visits) -> None:
     """The rows of the counters listed in ``visits`` have new bounds, those of ``rows``.

@@ -10,7 +10,7 @@ from ...model.graph import Floats, Graph, layer_begin, layer_of
 from ...model.measure import Measure
 from ...runtime.targets import kernel, leaf
 from ...runtime.threads import MAY_SHARE, n_threads
-from ...steps.interface import EVALUATIONS, PRODUCTS
+from ...steps.interface import ITERATIONS, PRODUCTS
 from ..active_set import guess_active_set
 from ..dual import Dual
 from ..known_sweep import only_policy_moves
@@ -122,7 +122,7 @@ def newton_step(
     """
     again = absolute * absolute <= nearly * factored_at
     recalled = False
-    if solver.certificate.counts[EVALUATIONS] == 1 and in_logs is None:
+    if solver.certificate.counts[ITERATIONS] == 1 and in_logs is None:
         recalled = recall_factor(solver.kept, solver.blocks)
         if not recalled:
             guess_active_set(graph, measure, rows, solver.dual, solver.vectors)

@@ -45,6 +45,7 @@ from ...steps.interface import (
     certificate_of,
     forget_bounds,
     moves_without_losses,
+    note_only_path,
     observe_episode,
     remove_losses,
     remove_path_losses,
@@ -194,6 +195,8 @@ def take_in(
         for k in range(path.shape[0]):
             lost = lost or state.visited.estimate[k] > 0.0
         add_path_losses(graph, state.step, path, state.visited.estimate, settings.eta)
+        if not opens:
+            note_only_path(state.step, path)
     barrier()
     if state.hint.kind != NO_HINT:
         episode = state.visits.clock[EPISODES]
