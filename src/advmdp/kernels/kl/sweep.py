@@ -19,10 +19,13 @@ from ..model.graph import (
     n_layers,
     owner_of,
     row_add,
+    row_begin,
     row_part,
 )
 from ..model.log_storage import linear
 from ..model.measure import Measure
+from ..runtime.line_products import add_lines, dot_lines
+from ..runtime.row_blocks import HAS_BLOCKS
 from ..runtime.targets import leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import SMALLEST, is_merged, is_scaled, is_written
@@ -84,6 +87,37 @@ def close_state(graph: Graph, x: int, dual: Dual, line: float) -> None:
 
 
 @leaf
+def has_full_lines(graph: Graph, k: int, dual: Dual) -> bool:
+    """Whether every state of layer k has a line, which leads to all of the next layer."""
+    begin = row_begin(dual.merged.lines, layer_begin(graph, k))
+    n_entries = row_begin(dual.merged.lines, layer_end(graph, k)) - begin
+    width = layer_end(graph, k + 1) - layer_end(graph, k)
+    return n_entries == (layer_end(graph, k) - layer_begin(graph, k)) * width
+
+
+@leaf
+def pour_lines(graph: Graph, k: int, dual: Dual) -> None:
+    """The lines of layer k: their products with the tilt, in ``mass``, and what they pour out."""
+    merged = dual.merged
+    here = layer_begin(graph, k)
+    there = layer_end(graph, k)
+    if HAS_BLOCKS and has_full_lines(graph, k, dual):
+        begin = row_begin(merged.lines, here)
+        width = layer_end(graph, k + 1) - there
+        dot_lines(merged.table, begin, there - here, width, dual.tilt, there, merged.mass, here)
+        add_lines(
+            merged.table, begin, there - here, width, merged.lead, here, dual.flows.free_sum, there
+        )
+        return
+    for x in range(here, there):
+        merged.mass[x] = 0.0
+        if merged.others[x] < graph.n_actions:
+            merged.mass[x] = line_dot_and_add(
+                merged, x, dual.tilt, merged.lead[x], dual.flows.free_sum
+            )
+
+
+@leaf
 def sweep_alone(graph: Graph, measure: Measure, rows: Any, dual: Dual, at_zero: bool) -> None:
     """Row oracles and flows of all states, each poured out at once while its rows are at hand."""
     for k in range(n_layers(graph)):
@@ -91,19 +125,17 @@ def sweep_alone(graph: Graph, measure: Measure, rows: Any, dual: Dual, at_zero: 
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             sift_state(graph, x, measure, rows, dual, dual.widest[k])
             open_state(x, measure, dual)
-            lead = dual.merged.lead[x]
-            line = 0.0
-            if dual.merged.others[x] < graph.n_actions:
-                line = line_dot_and_add(dual.merged, x, dual.tilt, lead, dual.flows.free_sum)
+        pour_lines(graph, k, dual)
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
             if dual.merged.others[x] > 0:
                 for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                     if is_solved(dual, r):
-                        take_row(r, lead, measure, dual)
+                        take_row(r, dual.merged.lead[x], measure, dual)
                     elif not is_merged(dual.held, r):
                         solve_single_row(graph, r, measure, rows, dual, at_zero)
                         if not put_back(graph, r, dual):
                             pour_row(graph, r, measure, dual)
-            close_state(graph, x, dual, line)
+            close_state(graph, x, dual, dual.merged.mass[x])
         pour_packs(graph, k, dual)
 
 

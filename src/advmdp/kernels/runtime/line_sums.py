@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .registers import in_registers
+from .registers import in_registers, repeat_any
 from .vectors import N_LANES
 
 Floats = NDArray[np.float64]
@@ -60,22 +60,7 @@ class Strip:
 
     def sum_over(self, count: Any, start: Any, grown: Callable[[Any, Any], Any]) -> Any:
         """``held = grown(held, j)`` for j = 0 .. count - 1, from ``start``."""
-        builder, before = self.builder, self.builder.block
-        loop, after = (builder.append_basic_block() for _ in range(2))
-        builder.cbranch(builder.icmp_signed(">", count, count.type(0)), loop, after)
-        builder.position_at_end(loop)
-        line, held = builder.phi(count.type), builder.phi(self.kind)
-        found = grown(held, line)
-        following = builder.add(line, count.type(1))
-        for phi, first, then in ((line, count.type(0), following), (held, start, found)):
-            phi.add_incoming(first, before)
-            phi.add_incoming(then, loop)
-        builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
-        builder.position_at_end(after)
-        result = builder.phi(self.kind)
-        result.add_incoming(start, before)
-        result.add_incoming(found, loop)
-        return result
+        return repeat_any(self.builder, count, [start], lambda j, held: [grown(held[0], j)])[0]
 
 
 def write_strips(builder: Any, size: Any, write: Callable[[Strip], None]) -> None:
