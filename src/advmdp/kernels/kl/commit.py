@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..model.flow import forward_shared
+from ..model.flow import are_alike, forward_shared, pour_layer
 from ..model.graph import (
     Graph,
     entry_of,
@@ -13,6 +13,7 @@ from ..model.graph import (
     layer_begin,
     layer_end,
     layer_of,
+    n_layers,
     owner_of,
     row_add,
     row_begin,
@@ -25,7 +26,7 @@ from ..model.measure import Measure
 from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64
 from ..runtime.passes import dot_and_capped, sum_and_low
-from ..runtime.row_blocks import tilt_rows
+from ..runtime.row_blocks import HAS_BLOCKS, tilt_rows
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import (
@@ -44,6 +45,7 @@ from .merged_rows import may_be_merged, note_tightness
 from .packs import is_clipped, spell_out, write_solutions
 
 ORDINARY = 2.0**-664  # a power of two, and more than TINY
+NEARLY_ONE = 1e-4  # of a relative difference, whose fourth power is less than rounding
 
 
 @leaf
@@ -224,19 +226,40 @@ def commit_with_line(graph: Graph, x: int, measure: Measure, rows: Any, dual: Du
 
 
 @leaf
+def commit_layer(graph: Graph, k: int, measure: Measure, rows: Any, dual: Dual) -> None:
+    """``commit_pair`` for the rows of layer k, and what flows out of them all together."""
+    for r in range(layer_begin(graph, k) * graph.n_actions, layer_end(graph, k) * graph.n_actions):
+        commit_pair(graph, r, owner_of(graph, r), measure, rows, dual)
+    pour_layer(graph, k, measure.chance, measure.policy, dual.term, dual.flows.row_mass)
+
+
+@leaf
 def commit_and_forward(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
     """``commit_pair`` and ``forward`` in one pass: a row is poured out while it is at hand."""
     for y in range(measure.mass.shape[0]):
         dual.term[y] = 0.0
     dual.term[0] = 1.0
-    for x in range(measure.mass.shape[0] - 1):
-        if is_carried(x, dual):
-            commit_with_line(graph, x, measure, rows, dual)
-        else:
-            for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-                commit_and_pour(graph, r, x, measure, rows, dual)
+    if HAS_BLOCKS and are_alike(graph):
+        for k in range(n_layers(graph)):
+            commit_layer(graph, k, measure, rows, dual)
+    else:
+        for x in range(measure.mass.shape[0] - 1):
+            if is_carried(x, dual):
+                commit_with_line(graph, x, measure, rows, dual)
+            else:
+                for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+                    commit_and_pour(graph, r, x, measure, rows, dual)
     for y in range(measure.mass.shape[0]):
         measure.mass[y] = dual.term[y]
+
+
+@leaf
+def divergence_of_flows(q: float, o: float) -> float:
+    """q ln(q / o) - (q - o), by its series where the flows agree but for rounding."""
+    e = (q - o) / o
+    if abs(e) < NEARLY_ONE:
+        return o * (e * e * (0.5 + e * (-1.0 / 6.0 + e * (1.0 / 12.0 - e * (1.0 / 20.0)))))
+    return q * math.log(q / o) - (q - o)
 
 
 @kernel
@@ -260,7 +283,7 @@ def commit(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> float:
         o = dual.flows.outflow[x]
         dual.term[x] = 0.0
         if q > 0.0 and o > 0.0:
-            dual.term[x] = q * math.log(q / o) - (q - o) + dual.flows.lift[x] * (q - o)
+            dual.term[x] = divergence_of_flows(q, o) + dual.flows.lift[x] * (q - o)
         if q < TINY:
             measure.mass[x] = logarithm(q) if q > 0.0 else 0.0
     barrier()

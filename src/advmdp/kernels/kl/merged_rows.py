@@ -25,7 +25,9 @@ from ..model.log_storage import linear
 from ..model.measure import Measure
 from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64, place
+from ..runtime.line_products import add_lines
 from ..runtime.passes import dot, dot_and_add, scale
+from ..runtime.row_blocks import HAS_BLOCKS
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import barrier, shared
 from ..sets.held import (
@@ -65,8 +67,46 @@ def widest_tilt(graph: Graph, k: int, dual: Dual) -> float:
 
 
 @leaf
+def keep_line(graph: Graph, x: int, rows: Any, dual: Dual) -> None:
+    """How many rows of a state are not in its line, and the tightest of those that are."""
+    others = 0
+    tight = 0.0
+    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+        if not is_merged(dual.held, r):
+            others += 1
+        elif not is_free(rows, r):
+            tight = max(tight, dual.held.tight[r])
+    dual.merged.others[x] = others
+    dual.merged.tight[x] = tight
+
+
+@leaf
+def form_line(graph: Graph, x: int, measure: Measure, dual: Dual) -> None:
+    """C(x, .) of the rows that are marked as merged: those side by side are added together."""
+    line = place(row_begin(dual.merged.lines, x))
+    width = row_size(dual.merged.lines, x)
+    for j in range(width):
+        dual.merged.table[line + j] = 0.0
+    end = (x + 1) * graph.n_actions
+    first = x * graph.n_actions
+    for r in range(x * graph.n_actions, end + 1):
+        if r < end and is_merged(dual.held, r):
+            continue
+        if first < r:
+            add_lines(
+                measure.chance, row_begin(graph, first), r - first, width, measure.policy, first,
+                dual.merged.table, line,
+            )  # fmt: skip
+        first = r + 1
+
+
+@leaf
 def fill_line(graph: Graph, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
-    """C(x, .) of the rows that are marked as merged."""
+    """C(x, .) of the rows that are marked as merged, and what ``keep_line`` says of them."""
+    if HAS_BLOCKS and not is_carried(x, dual):
+        form_line(graph, x, measure, dual)
+        keep_line(graph, x, rows, dual)
+        return
     line = place(row_begin(dual.merged.lines, x))
     width = row_size(dual.merged.lines, x)
     carried = is_carried(x, dual)
@@ -94,20 +134,6 @@ def fill_line(graph: Graph, x: int, measure: Measure, rows: Any, dual: Dual) -> 
     if n_merged == 0:
         for j in range(width):
             dual.merged.table[line + j] = 0.0
-    dual.merged.others[x] = others
-    dual.merged.tight[x] = tight
-
-
-@leaf
-def keep_line(graph: Graph, x: int, rows: Any, dual: Dual) -> None:
-    """What ``fill_line`` says of the rows of a line that stands."""
-    others = 0
-    tight = 0.0
-    for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-        if not is_merged(dual.held, r):
-            others += 1
-        elif not is_free(rows, r):
-            tight = max(tight, dual.held.tight[r])
     dual.merged.others[x] = others
     dual.merged.tight[x] = tight
 

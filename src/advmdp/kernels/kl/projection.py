@@ -38,7 +38,7 @@ from .commit import commit
 from .disturbance import Disturbance, flows_after_path, forget_disturbance, is_known
 from .dual import Dual
 from .evaluation import evaluate
-from .known_sweep import evaluate_known, only_policy_moves
+from .known_sweep import NEAR, evaluate_known, near_exponential, only_policy_moves
 from .linear.conjugate import Vectors
 from .linear.directions import NEGLIGIBLE, newton_step, scaling_direction
 from .linear.kept_factor import KeptFactor, keep_factor
@@ -103,9 +103,16 @@ def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
             top = max(top, dual.beta[x])
         dual.top[k] = top
     barrier()
+    least = 0.0
     for x in shared(1, dual.beta.shape[0] - 1):
         dual.beta[x] -= dual.top[layer_of(graph, x)]
-        dual.tilt[x] = math.exp(dual.beta[x])
+        least = min(least, dual.beta[x])
+    if not FOR_CUDA and least >= -NEAR:
+        for x in range(1, dual.beta.shape[0] - 1):
+            dual.tilt[x] = near_exponential(dual.beta[x])
+    else:
+        for x in shared(1, dual.beta.shape[0] - 1):
+            dual.tilt[x] = math.exp(dual.beta[x])
     barrier()
 
 

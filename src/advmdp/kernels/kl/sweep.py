@@ -13,6 +13,7 @@ from typing import Any
 
 from ..model.graph import (
     Graph,
+    has_full_rows,
     layer_begin,
     layer_end,
     layer_of,
@@ -87,21 +88,12 @@ def close_state(graph: Graph, x: int, dual: Dual, line: float) -> None:
 
 
 @leaf
-def has_full_lines(graph: Graph, k: int, dual: Dual) -> bool:
-    """Whether every state of layer k has a line, which leads to all of the next layer."""
-    begin = row_begin(dual.merged.lines, layer_begin(graph, k))
-    n_entries = row_begin(dual.merged.lines, layer_end(graph, k)) - begin
-    width = layer_end(graph, k + 1) - layer_end(graph, k)
-    return n_entries == (layer_end(graph, k) - layer_begin(graph, k)) * width
-
-
-@leaf
 def pour_lines(graph: Graph, k: int, dual: Dual) -> None:
     """The lines of layer k: their products with the tilt, in ``mass``, and what they pour out."""
     merged = dual.merged
     here = layer_begin(graph, k)
     there = layer_end(graph, k)
-    if HAS_BLOCKS and has_full_lines(graph, k, dual):
+    if HAS_BLOCKS and has_full_rows(merged.lines, k):
         begin = row_begin(merged.lines, here)
         width = layer_end(graph, k + 1) - there
         dot_lines(merged.table, begin, there - here, width, dual.tilt, there, merged.mass, here)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 
+from ..runtime.line_products import add_lines
+from ..runtime.row_blocks import HAS_BLOCKS
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, broadcast, n_threads, shared, thread
 from .graph import (
     Floats,
     Graph,
+    has_full_rows,
     layer_begin,
     layer_end,
     n_layers,
     owner_of,
     row_add,
+    row_begin,
     row_dot,
     row_part,
 )
 from .log_storage import linear
+
+SHORT = 31  # successors of a row: longer rows are best read one after the other
 
 
 @kernel
@@ -37,6 +43,43 @@ def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
                     row_add(graph, r, chance, flow, mass)
 
 
+@leaf
+def are_alike(graph: Graph) -> bool:
+    """Whether all rows are short and lead to all of the next layer."""
+    full = True
+    for k in range(n_layers(graph)):
+        width = layer_end(graph, k + 1) - layer_end(graph, k)
+        full = full and width <= SHORT and has_full_rows(graph, k)
+    return full
+
+
+@leaf
+def pour_layer(
+    graph: Graph, k: int, chance: Floats, policy: Floats, mass: Floats, flow: Floats
+) -> None:
+    """Add what flows out of layer k, whose rows are alike, to ``mass``; ``flow`` is scratch."""
+    there = layer_end(graph, k)
+    first = layer_begin(graph, k) * graph.n_actions
+    n_rows = there * graph.n_actions - first
+    for x in range(layer_begin(graph, k), there):
+        for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
+            flow[r] = mass[x] * linear(policy[r])
+    width = layer_end(graph, k + 1) - there
+    add_lines(chance, row_begin(graph, first), n_rows, width, flow, first, mass, there)
+
+
+@kernel
+def forward_by_layers(
+    graph: Graph, chance: Floats, policy: Floats, mass: Floats, flow: Floats
+) -> None:
+    """``forward`` where rows are alike: what flows into a state stays in a register."""
+    mass[0] = 1.0
+    for x in range(1, mass.shape[0]):
+        mass[x] = 0.0
+    for k in range(n_layers(graph)):
+        pour_layer(graph, k, chance, policy, mass, flow)
+
+
 @kernel
 def forward_shared(
     graph: Graph, chance: Floats, policy: Floats, mass: Floats, flow: Floats
@@ -46,6 +89,9 @@ def forward_shared(
     ``flow`` (R,) is scratch.  What several threads may run has to call this one: ``forward`` adds
     to ``mass`` in place, which is right only as long as they are in the same instruction.
     """
+    if HAS_BLOCKS and are_alike(graph):
+        forward_by_layers(graph, chance, policy, mass, flow)
+        return
     if not MAY_SHARE or n_threads() == 1:
         forward(graph, chance, policy, mass)
         return

@@ -142,6 +142,15 @@ def row_dot(graph: Graph, r: int, table: Floats, vector: Floats) -> float:
 
 
 @leaf
+def has_full_rows(graph: Graph, k: int) -> bool:
+    """Whether every row of layer k leads to all of the next layer."""
+    first = layer_begin(graph, k) * graph.n_actions
+    end = layer_end(graph, k) * graph.n_actions
+    width = layer_end(graph, k + 1) - layer_end(graph, k)
+    return row_begin(graph, end) - row_begin(graph, first) == (end - first) * width
+
+
+@leaf
 def row_add(graph: Graph, r: int, table: Floats, factor: float, out: Floats) -> None:
     """Add ``factor * table`` to the successors' places in ``out``."""
     begin = int64(graph.row_start[r])

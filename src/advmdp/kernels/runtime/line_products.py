@@ -117,10 +117,16 @@ def _add_lines(
     first: Any,
 ) -> None:
     def write(strip: Strip) -> None:
+        zero = strip.kind([0.0] * strip.kind.count)
+
+        def positive(value: Any) -> Any:
+            return builder.select(builder.fcmp_ordered("<", value, zero), zero, value)
+
         def more(held: Any, i: Any) -> Any:
             line = builder.add(begin, builder.mul(i, size))
-            factor = strip.spread(builder.load(builder.gep(weight, [builder.add(at, i)])))
-            return builder.fadd(held, builder.fmul(factor, strip.load(table, line)))
+            number = strip.spread(builder.load(builder.gep(weight, [builder.add(at, i)])))
+            product = builder.fmul(positive(number), positive(strip.load(table, line)))
+            return builder.fadd(held, product)
 
         found = strip.sum_over(count, strip.load(out, first), more)
         builder.store(found, strip.place(out, first), align=8)
@@ -139,9 +145,12 @@ def add_lines(
     out: Floats,
     first: int,
 ) -> None:
-    """Add  weight[at + i] * line i  of ``count`` lines to ``out`` from ``first`` on."""
+    """Add  weight[at + i] * line i  of ``count`` lines to ``out`` from ``first`` on.
+
+    Both are in log storage: negative numbers stand for what is next to nothing.
+    """
     for c in range(size):
         total = out[first + c]
         for i in range(count):
-            total += weight[at + i] * table[begin + i * size + c]
+            total += max(weight[at + i], 0.0) * max(table[begin + i * size + c], 0.0)
         out[first + c] = total
