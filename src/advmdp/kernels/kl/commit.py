@@ -7,6 +7,7 @@ from typing import Any
 
 from ..model.flow import forward_shared
 from ..model.graph import (
+    Floats,
     Graph,
     entry_of,
     gather,
@@ -37,9 +38,11 @@ from ..sets.held import (
     is_written,
     log_scale_of,
 )
-from ..sets.interface import has_tightness
+from ..sets.interface import has_tightness, known_matrices
 from .carried_lines import add_to_line, clear_line, is_carried, leave_out, note_weight
 from .dual import Dual
+from .known_passes import close_gap
+from .known_sweep import forward_known, has_matrices, only_policy_moves
 from .merged_rows import may_be_merged, note_tightness
 from .packs import is_clipped, spell_out, write_solutions
 
@@ -239,6 +242,15 @@ def commit_and_forward(graph: Graph, measure: Measure, rows: Any, dual: Dual) ->
         measure.mass[y] = dual.term[y]
 
 
+@leaf
+def has_tiny(mass: Floats) -> bool:
+    """Whether some state has less than a sum can hold."""
+    tiny = False
+    for x in range(mass.shape[0]):
+        tiny = tiny or mass[x] < TINY
+    return tiny
+
+
 @kernel
 def commit(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> float:
     """Make the projection the new measure, exactly in the set; returns the duality gap.
@@ -248,13 +260,22 @@ def commit(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> float:
     """
     n = measure.mass.shape[0] - 1
     write_solutions(graph, dual)
-    if MAY_SHARE and n_threads() > 1:
+    matrices = known_matrices(measure.chance, rows)
+    if only_policy_moves(rows) and has_matrices(matrices):
+        for r in range(measure.policy.shape[0]):
+            commit_choice(graph, r, owner_of(graph, r), measure, dual)
+        forward_known(graph, measure, matrices, dual.flows.row_mass)
+    elif MAY_SHARE and n_threads() > 1:
         for r in shared(0, measure.policy.shape[0]):
             commit_pair(graph, r, owner_of(graph, r), measure, rows, dual)
         barrier()
         forward_shared(graph, measure.chance, measure.policy, measure.mass, dual.flows.row_mass)
     else:
         commit_and_forward(graph, measure, rows, dual)
+    if only_policy_moves(rows):
+        gap, far = close_gap(measure.mass, 0, dual.flows.outflow, 0, n)
+        if far == 0.0 and not has_tiny(measure.mass):
+            return gap
     for x in shared(0, n):
         q = measure.mass[x]
         o = dual.flows.outflow[x]

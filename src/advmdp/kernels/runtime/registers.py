@@ -70,3 +70,18 @@ def repeat(
     builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
     builder.position_at_end(after)
     return found
+
+
+def repeat_any(
+    builder: Any, count: Any, start: Sequence[Any], grown: Callable[[Any, Any], Sequence[Any]]
+) -> list[Any]:
+    """``repeat`` for a count that may be zero."""
+    before = builder.block
+    with builder.if_then(builder.icmp_signed(">", count, count.type(0))):
+        found = repeat(builder, count, start, grown)
+        inside = builder.block
+    result = [builder.phi(value.type) for value in start]
+    for phi, first, last in zip(result, start, found, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(last, inside)
+    return result
