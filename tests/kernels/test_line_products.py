@@ -1,96 +1,69 @@
-"""Products and sums of the lines of a layer, the flows that they make, and the gap of flows."""
+"""A matrix times a vector in registers, against NumPy; nothing beyond the lines is touched."""
 
 from __future__ import annotations
 
-import math
-from decimal import Decimal, localcontext
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numba import njit
 
-from advmdp.kernels.kl.commit import NEARLY_ONE, divergence_of_flows
-from advmdp.kernels.model.flow import SHORT, forward, forward_by_layers
-from advmdp.kernels.runtime.line_products import add_lines, dot_lines
-from advmdp.layout import Layout
-from tests.reference.instances import modest
+from advmdp.kernels.runtime.line_products import sum_lines, take_dots, take_lines
 
-Array = np.ndarray[Any, Any]
-COUNTS, SIZES = st.integers(1, 20), st.integers(1, 21)
+SIZES = [1, 2, 3, 5, 7, 8, 10, 12, 16, 21]
+EDGE = 9
 
 
 @njit  # type: ignore[untyped-decorator]
-def products(table: Array, count: int, size: int, vector: Array, out: Array) -> None:
-    dot_lines(table, 2, count, size, vector, 1, out, 3)
+def summed(*arguments: Any) -> None:
+    sum_lines(*arguments)
 
 
 @njit  # type: ignore[untyped-decorator]
-def sums(table: Array, count: int, size: int, weight: Array, out: Array) -> None:
-    add_lines(table, 2, count, size, weight, 1, out, 3)
+def taken(*arguments: Any) -> None:
+    take_lines(*arguments)
 
 
-@modest
-@given(COUNTS, SIZES, st.integers(0, 9999))
-def test_every_line_times_the_vector(count: int, size: int, seed: int) -> None:
-    """Against exactly rounded sums; nothing beside the results is written."""
-    rng = np.random.default_rng(seed)
-    table, vector = rng.random(2 + count * size), rng.normal(size=1 + size)
-    out, poison = np.full(count + 6, 7.0), np.full(9, np.nan)  # beyond what is to be read
-    products(np.append(table, poison), count, size, np.append(vector, poison), out)
-    lines = table[2:].reshape(count, size)
-    expected = [math.fsum(line * vector[1:]) for line in lines]
-    assert out[3:-3] == pytest.approx(np.array(expected), abs=1e-13)
-    assert out[:3].tolist() == out[-3:].tolist() == [7.0] * 3
+@njit  # type: ignore[untyped-decorator]
+def taken_dots(*arguments: Any) -> None:
+    take_dots(*arguments)
 
 
-@modest
-@given(COUNTS, SIZES, st.integers(0, 9999))
-def test_lines_are_added_in_their_order(count: int, size: int, seed: int) -> None:
-    """The bits of a plain loop; what is stored as a logarithm counts for nothing."""
-    rng = np.random.default_rng(seed)
-    table, weight = rng.normal(1.0, 1.0, 2 + count * size), rng.normal(1.0, 1.0, 1 + count)
-    out = rng.random(size + 6)
-    expected = out.copy()
-    for i in range(count):
-        line = table[2 + i * size : 2 + (i + 1) * size]
-        expected[3:-3] += max(weight[1 + i], 0.0) * np.maximum(line, 0.0)
-    sums(table, count, size, weight, out)
-    assert out.tolist() == expected.tolist()
+def guarded(values: np.ndarray) -> np.ndarray:
+    """Values between entries that nobody may read."""
+    edge = np.full(EDGE, np.nan)
+    return np.concatenate([edge, values.ravel(), edge])
 
 
-@modest
-@given(st.lists(st.integers(1, SHORT), min_size=1, max_size=4), st.integers(0, 9999))
-def test_flows_by_layers_are_those_by_rows(sizes: list[int], seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    layout = Layout(layer_sizes=(1, *sizes, 1), n_actions=2)
-    policy = [rng.dirichlet(np.full(2, 0.2), size=n) for n in layout.layer_sizes[:-1]]
-    pairs = pairwise(layout.layer_sizes)
-    chance = [rng.dirichlet(np.full(m, 0.5), size=(n, 2)) for n, m in pairs]
-    flat = [np.concatenate([part.ravel() for part in table]) for table in (chance, policy)]
-    together, apart = np.full((2, layout.n_states), np.nan)
-    forward_by_layers(layout.graph(), *flat, together, np.full(layout.n_rows, np.nan))
-    forward(layout.graph(), *flat, apart)
-    assert together.tolist() == apart.tolist()
-    mass = np.ones(1)
-    for pi, p in zip(policy, chance, strict=True):
-        mass = np.einsum("x,xa,xay->y", mass, pi, p)
-    assert together[-1] == pytest.approx(mass.sum())
+def inside(out: np.ndarray) -> np.ndarray:
+    """What was written, after a look at what was not to be."""
+    assert np.isnan(out[:EDGE]).all()
+    assert np.isnan(out[-EDGE:]).all()
+    return out[EDGE:-EDGE]
 
 
-@modest
-@given(st.floats(1e-12, 1.0), st.floats(-4.0, 0.0), st.sampled_from([1.0, -1.0]))
-def test_the_gap_of_two_flows(flow: float, size: float, sign: float) -> None:
-    """Against forty digits, on both sides of where the series begins."""
-    other = flow * (1.0 + sign * NEARLY_ONE * 10.0 ** (size + 0.3))
-    with localcontext() as digits:
-        digits.prec = 40
-        q, o = Decimal(other), Decimal(flow)
-        exact = float(q * (q / o).ln() - (q - o))
-    found = divergence_of_flows(other, flow)
-    inside = abs(other - flow) < NEARLY_ONE * flow
-    assert found == pytest.approx(exact, rel=1e-12 if inside else 1e-6)
-    assert divergence_of_flows(flow, flow) == 0.0
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("count", [0, 1, 2, 10])
+def test_sums_of_lines(size: int, count: int) -> None:
+    rng = np.random.default_rng(size + 100 * count)
+    table, factors, start = (
+        rng.normal(size=(count, size + 2)),
+        rng.normal(size=count),
+        rng.random(size),
+    )
+    lines, numbers = guarded(table), guarded(factors)
+    for kernel, sign, begin in ((summed, 1.0, 0.0), (taken, -1.0, start)):
+        out = guarded(start if sign < 0.0 else np.full(size, np.nan))
+        kernel(out, EDGE, numbers, EDGE, lines, EDGE + 1, size + 2, count, size)
+        expected = begin + sign * factors @ table[:, 1 : size + 1]
+        assert inside(out) == pytest.approx(expected, rel=1e-13, abs=1e-14)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("count", [0, 1, 4, 7, 8, 10, 19])
+def test_inner_products(size: int, count: int) -> None:
+    rng = np.random.default_rng(size + 100 * count)
+    table, vector, start = rng.normal(size=(count, size)), rng.normal(size=size), rng.random(count)
+    out = guarded(start)
+    taken_dots(out, EDGE, guarded(table), EDGE, guarded(vector), EDGE, count, size)
+    assert inside(out) == pytest.approx(start - table @ vector, rel=1e-13, abs=1e-14)

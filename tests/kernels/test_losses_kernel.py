@@ -16,10 +16,11 @@ from advmdp.kernels.model.losses import (
     MARKED,
     LossProgram,
     fill_losses,
+    flip_coins,
     is_marked,
     observe_path,
 )
-from advmdp.kernels.runtime.random_numbers import LOSSES, uniform_four
+from advmdp.kernels.runtime.random_numbers import LOSSES, uniform_four, words_at
 from advmdp.layout import Floats
 
 N_ROWS = 11  # not a multiple of four: the last group of coins is cut short
@@ -169,3 +170,17 @@ def test_simulated_cuda_plays_the_same_episodes() -> None:
         printed.append(done.stdout)
     assert printed[0] == printed[1]
     assert "1.0" in printed[0]
+
+
+@pytest.mark.parametrize("n_rows", [1, 31, 32, 64, 77])
+@pytest.mark.parametrize("seed", [(3, 4), (2**32 - 1, 2**31)])
+@pytest.mark.parametrize("episode", [0, 12, 2**40 + 5])
+def test_coins_in_lanes_are_those_of_their_counters(
+    seed: tuple[int, int], episode: int, n_rows: int
+) -> None:
+    mean = np.random.default_rng(n_rows).random(n_rows)
+    values = mean.copy()
+    flip_coins(*seed, episode, values)
+    for r in range(n_rows):
+        u = words_at.py_func(*seed, LOSSES, episode, r // 4)[r % 4] * 2.0**-32
+        assert values[r] == float(u < mean[r])

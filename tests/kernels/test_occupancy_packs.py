@@ -12,7 +12,7 @@ from numba import njit
 
 import advmdp as am
 from advmdp.kernels.planning.occupancy_packs import fill_pack, largest_in_packs, open_pack
-from advmdp.kernels.planning.ranking import rank_descending
+from advmdp.kernels.planning.ranking import rank_descending, sort_descending
 from advmdp.kernels.planning.upper_occupancy import largest_state_occupancy
 from advmdp.layout import Layout
 from advmdp.steps.workspace import LEAST_PACKED, NARROW, new_reach
@@ -61,6 +61,9 @@ def test_ranks_are_those_of_a_stable_sort(values: list[float]) -> None:
     assert order[:-2].tolist() == np.argsort(-np.array(values), kind="stable").tolist()
     assert order[-2:].tolist() == [-1, -1]
     assert positive == np.count_nonzero(values)
+    again = np.full(len(values), -1, dtype=np.int64)
+    sort_descending(np.array(values), again, len(values))
+    assert again.tolist() == order[:-2].tolist()
 
 
 @modest

@@ -17,6 +17,7 @@ from advmdp.batch.runs import BatchRun, casts
 from advmdp.kernels.runtime.storage import Storage, leaves
 from tests.reference.contract import COMPILED, DENSE, losses_of, made
 
+ALONE = Storage.ALONE
 every_learner = pytest.mark.parametrize("name", COMPILED)
 
 
@@ -33,7 +34,6 @@ def test_every_leaf_of_everything_that_is_played_is_declared(name: str) -> None:
             assert storage is not None, f"{part}.{field}"
             of_numbers = (Storage.CHOICE, Storage.SWITCH, Storage.NUMBER)
             assert (storage not in of_numbers) == is_array, f"{part}.{field}"
-            assert storage is not Storage.ALONE or value.size == 0, f"{part}.{field}"
 
 
 def test_a_block_follows_the_declarations() -> None:
@@ -50,6 +50,9 @@ def test_a_block_follows_the_declarations() -> None:
     common = {name for name, column in columns.items() if column.common}
     assert {"world.transitions", "program.tables", "state.0.visits.counter"} <= common
     assert "state.0.rows.lower" not in common | private
+    of_a_core = [field for field, _, kind in leaves(casts(runs, 40)[0].state[0]) if kind is ALONE]
+    assert "step.solver.disturbance.rows" in of_a_core
+    assert {columns[f"state.0.{field}"].shape for field in of_a_core} == {(0,)}
     assert "state.0.settings.estimator" not in columns  # a choice, compiled in
     assert columns["state.0.step.solver.dual.held.near"].stride == 32
     assert columns["state.0.rows.lower"].stride == 2

@@ -21,6 +21,7 @@ from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box import BoxRows
 from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.known import KnownRows
+from advmdp.steps.workspace import matrices_of
 from tests.outside.lower_bounds import LowerBounds
 from tests.outside.lower_bounds_kernel import LowerRows
 from tests.reference.conic import best_row_conic
@@ -125,7 +126,8 @@ def points(layout: am.Layout, rng: Rng) -> Made:
     status = np.where(layout.row_sizes() == 1, FREE, KNOWN).astype(np.uint8)
     transition = random_rows(layout, rng)
     rows = split(layout, transition)
-    return KnownRows(status, transition), [PlainRow.between(row, row) for row in rows]
+    made = KnownRows(status, transition, *matrices_of(layout, transition))
+    return made, [PlainRow.between(row, row) for row in rows]
 
 
 def lower_bounds(layout: am.Layout, rng: Rng) -> Made:

@@ -21,7 +21,13 @@ from advmdp.kernels.sets.interface import known_transition
 from advmdp.kernels.sets.known import KnownRows
 from advmdp.layout import Floats, Layout, Table
 from advmdp.layout.checks import normalised_rows
-from advmdp.steps.workspace import copy_of, free_balls, free_boxes, with_known_rows
+from advmdp.steps.workspace import (
+    copy_of,
+    free_balls,
+    free_boxes,
+    matrices_of,
+    with_known_rows,
+)
 
 SUM_TOLERANCE = 1e-9
 
@@ -225,7 +231,7 @@ class KnownTransition(ConfidenceSet, rows=KnownRows):
     def __init__(self, layout: Layout, transitions: Any) -> None:
         chance = _checked_distributions(layout, transitions, "transitions")
         status = np.where(layout.row_sizes() == 1, FREE, KNOWN).astype(np.uint8)
-        self.layout, self.rows = layout, KnownRows(status, chance)
+        self.layout, self.rows = layout, KnownRows(status, chance, *matrices_of(layout, chance))
 
     def row_widths(self) -> Floats:
         """Zero: nothing is open."""

@@ -31,7 +31,7 @@ from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.held import UNKNOWN, HeldRows
 from advmdp.kernels.sets.packed import PackedRows
 from advmdp.kernels.steps.interface import Certificate
-from advmdp.layout import Layout
+from advmdp.layout import Floats, Layout
 
 # Layers up to this width form and factor their Hessian blocks; wider ones use conjugate gradients.
 # (At width 10 the two are level, at 30 conjugate gradients are twice as fast.)
@@ -210,9 +210,12 @@ def new_measure(layout: Layout) -> Measure:
 def new_reach(layout: Layout) -> Reach:
     """Work space of the upper occupancy bounds."""
     widest = max(layout.layer_sizes)
-    value, part, keys = map(np.zeros, (layout.n_states, layout.n_rows, widest))
+    value, bound, part, keys = map(
+        np.zeros, (layout.n_states, layout.n_layers, layout.n_rows, widest)
+    )
     order, row_order = (np.zeros(widest, dtype=np.int64) for _ in range(2))
-    return Reach(value, part, keys, order, row_order, _new_lanes(layout), _new_packs(layout))
+    lanes, packs = _new_lanes(layout), _new_packs(layout)
+    return Reach(value, bound, part, keys, order, row_order, lanes, packs)
 
 
 def _new_lanes(layout: Layout) -> ReachInLanes:
@@ -259,6 +262,15 @@ def free_balls(layout: Layout, floor: float = 0.0, least_occupancy: float = 0.0)
         least_occupancy=least_occupancy,
     )
     return with_known_rows(layout, rows)
+
+
+def matrices_of(layout: Layout, transition: Floats) -> tuple[Floats, Floats]:
+    """A known transition layer by layer, by rows and by successors; empty if a layer is wide."""
+    tables = layout.triples(transition) if max(layout.layer_sizes) <= NARROW else []
+    matrices = [table.reshape(-1, table.shape[-1]) for table in tables]
+    along, across = ([m.ravel() for m in of] for of in (matrices, [m.T for m in matrices]))
+    nothing = np.zeros(0)
+    return np.concatenate([nothing, *along]), np.concatenate([nothing, *across])
 
 
 RowSet = TypeVar("RowSet")

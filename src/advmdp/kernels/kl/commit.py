@@ -7,6 +7,7 @@ from typing import Any
 
 from ..model.flow import are_alike, forward_shared, pour_layer
 from ..model.graph import (
+    Floats,
     Graph,
     entry_of,
     gather,
@@ -27,7 +28,7 @@ from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64
 from ..runtime.passes import dot_and_capped, sum_and_low
 from ..runtime.row_blocks import HAS_BLOCKS, tilt_rows
-from ..runtime.targets import kernel, leaf
+from ..runtime.targets import FOR_CUDA, kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import (
     gain_of,
@@ -38,14 +39,15 @@ from ..sets.held import (
     is_written,
     log_scale_of,
 )
-from ..sets.interface import has_tightness
+from ..sets.interface import has_tightness, known_matrices
 from .carried_lines import add_to_line, clear_line, is_carried, leave_out, note_weight
 from .dual import Dual
+from .known_passes import close_gap
+from .known_sweep import forward_known, has_matrices, only_policy_moves
 from .merged_rows import may_be_merged, note_tightness
 from .packs import is_clipped, spell_out, write_solutions
 
 ORDINARY = 2.0**-664  # a power of two, and more than TINY
-NEARLY_ONE = 1e-4  # of a relative difference, whose fourth power is less than rounding
 
 
 @leaf
@@ -254,12 +256,12 @@ def commit_and_forward(graph: Graph, measure: Measure, rows: Any, dual: Dual) ->
 
 
 @leaf
-def divergence_of_flows(q: float, o: float) -> float:
-    """q ln(q / o) - (q - o), by its series where the flows agree but for rounding."""
-    e = (q - o) / o
-    if abs(e) < NEARLY_ONE:
-        return o * (e * e * (0.5 + e * (-1.0 / 6.0 + e * (1.0 / 12.0 - e * (1.0 / 20.0)))))
-    return q * math.log(q / o) - (q - o)
+def has_tiny(mass: Floats) -> bool:
+    """Whether some state has less than a sum can hold."""
+    tiny = False
+    for x in range(mass.shape[0]):
+        tiny = tiny or mass[x] < TINY
+    return tiny
 
 
 @kernel
@@ -271,19 +273,28 @@ def commit(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> float:
     """
     n = measure.mass.shape[0] - 1
     write_solutions(graph, dual)
-    if MAY_SHARE and n_threads() > 1:
+    matrices = known_matrices(measure.chance, rows)
+    if only_policy_moves(rows) and has_matrices(matrices):
+        for r in range(measure.policy.shape[0]):
+            commit_choice(graph, r, owner_of(graph, r), measure, dual)
+        forward_known(graph, measure, matrices, dual.flows.row_mass)
+    elif MAY_SHARE and n_threads() > 1:
         for r in shared(0, measure.policy.shape[0]):
             commit_pair(graph, r, owner_of(graph, r), measure, rows, dual)
         barrier()
         forward_shared(graph, measure.chance, measure.policy, measure.mass, dual.flows.row_mass)
     else:
         commit_and_forward(graph, measure, rows, dual)
+    if not FOR_CUDA and rows.least_occupancy == 0.0:
+        gap, far = close_gap(measure.mass, 0, dual.flows.outflow, 0, n)
+        if far == 0.0 and not has_tiny(measure.mass):
+            return gap
     for x in shared(0, n):
         q = measure.mass[x]
         o = dual.flows.outflow[x]
         dual.term[x] = 0.0
         if q > 0.0 and o > 0.0:
-            dual.term[x] = divergence_of_flows(q, o) + dual.flows.lift[x] * (q - o)
+            dual.term[x] = q * math.log(q / o) - (q - o) + dual.flows.lift[x] * (q - o)
         if q < TINY:
             measure.mass[x] = logarithm(q) if q > 0.0 else 0.0
     barrier()

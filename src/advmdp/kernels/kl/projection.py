@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from ..linear.block_system import Blocks
 from ..model.graph import (
-    Floats,
     Graph,
     layer_begin,
     layer_end,
@@ -24,7 +23,8 @@ from ..model.graph import (
 from ..model.measure import Measure
 from ..runtime.storage import Choice
 from ..runtime.targets import FOR_CUDA, kernel, leaf
-from ..runtime.threads import barrier, reduce_max, shared
+from ..runtime.threads import barrier, shared
+from ..sets.interface import known_matrices
 from ..steps.interface import (
     EVALUATIONS,
     GAP,
@@ -38,10 +38,13 @@ from .commit import commit
 from .disturbance import Disturbance, flows_after_path, forget_disturbance, is_known
 from .dual import Dual
 from .evaluation import evaluate
-from .known_sweep import NEAR, evaluate_known, near_exponential, only_policy_moves
+from .imbalance import begin_line_search, measure_imbalance
+from .known_passes import NEAR, near_exponential, tilt_near
+from .known_sweep import begin_known, divide_shares, evaluate_known, only_policy_moves
 from .linear.conjugate import Vectors
-from .linear.directions import NEGLIGIBLE, newton_step, scaling_direction
+from .linear.directions import newton_step, scaling_direction
 from .linear.kept_factor import KeptFactor, keep_factor
+from .linear.kept_inverse import keep_inverse
 from .merged_rows import merge_rows
 from .packs import begin_packs
 
@@ -50,7 +53,6 @@ from .packs import begin_packs
 # With a floor under the states it is about r, since these then miss the floor by that much.
 FLOW_TOLERANCE = 1e-10
 FLOORED_TOLERANCE = 1e-12
-NEARLY = 0.3  # of the tolerance: what a linear system may leave
 RELATIVE_TOLERANCE = 1e-7  # of the same, against the state's own flow
 FAR = 10.0  # ratio of inflow and outflow beyond which a state is scaled, not Newton-stepped
 VALUE_ROUNDING = 1e-15  # of G, relative
@@ -70,27 +72,6 @@ class Solver(NamedTuple):
     disturbance: Disturbance
     certificate: Certificate
     wide: Choice[bool | None]  # True: conjugate gradients; None: blocks (the branch is dropped)
-
-
-@kernel
-def measure_imbalance(dual: Dual, gradient: Floats) -> tuple[float, float, float]:
-    """The gradient, and its worst entry: absolute, relative to the flow, as a logarithm."""
-    absolute = 0.0
-    share = 1.0  # the worst of smaller flow / larger flow
-    n = gradient.shape[0]
-    for x in shared(1, n - 1):
-        difference = dual.flows.inflow[x] - dual.flows.outflow[x]
-        gradient[x] = difference
-        absolute = max(absolute, abs(difference))
-        high = max(dual.flows.inflow[x], dual.flows.outflow[x])
-        if high > NEGLIGIBLE:
-            share = min(share, min(dual.flows.inflow[x], dual.flows.outflow[x]) / high)
-    barrier()
-    absolute = reduce_max(absolute)
-    share = -reduce_max(-share)
-    gradient[0] = 0.0
-    gradient[n - 1] = 0.0
-    return absolute, 1.0 - share, 1.0 / max(share, 1e-300)
 
 
 @kernel
@@ -117,6 +98,15 @@ def move(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
 
 
 @leaf
+def move_known(graph: Graph, dual: Dual, vectors: Vectors, step: float) -> None:
+    """The same; where tilts are near one no layer has to be shifted."""
+    n = dual.beta.shape[0]
+    largest = tilt_near(vectors.base, 0, vectors.direction, 0, dual.beta, 0, dual.tilt, 0, n, step)
+    if not (largest <= NEAR):
+        move(graph, dual, vectors, step)
+
+
+@leaf
 def begin_search(
     graph: Graph, measure: Measure, rows: Any, solver: Solver, in_logs: bool | None
 ) -> None:
@@ -133,7 +123,9 @@ def begin_search(
         vectors.base[x] = 0.0
         vectors.direction[x] = 0.0
     barrier()
-    if in_logs is None and not only_policy_moves(rows):
+    if in_logs is None and only_policy_moves(rows):
+        begin_known(graph, dual)
+    elif in_logs is None:
         merge_rows(graph, measure, rows, dual)
     begin_packs(graph, measure, rows, dual, in_logs)
     solver.certificate.figures[RESIDUAL] = math.inf
@@ -151,10 +143,12 @@ def evaluate_trial(
 ) -> float:
     """G and the flows at  base + step * direction."""
     counts = solver.certificate.counts
-    move(graph, solver.dual, solver.vectors, step)
     if in_logs is None and only_policy_moves(rows):
-        trial = evaluate_known(graph, measure, solver.dual)
+        move_known(graph, solver.dual, solver.vectors, step)
+        matrices = known_matrices(measure.chance, rows)
+        trial = evaluate_known(graph, measure, matrices, solver.dual)
     else:
+        move(graph, solver.dual, solver.vectors, step)
         trial = evaluate(graph, measure, rows, solver.dual, at_zero, in_logs)
     counts[EVALUATIONS] += 1
     return trial
@@ -181,19 +175,12 @@ def is_accepted(
 
 
 @leaf
-def begin_line_search(dual: Dual, vectors: Vectors, longest_allowed: float) -> tuple[float, float]:
-    """Make beta the base point; returns the slope along the direction and the first step."""
-    longest = 0.0
-    for x in shared(0, dual.beta.shape[0]):
-        vectors.base[x] = dual.beta[x]
-        dual.term[x] = vectors.gradient[x] * vectors.direction[x]
-        longest = max(longest, abs(vectors.direction[x]))
-    barrier()
-    longest = reduce_max(longest)
-    slope = 0.0
-    for x in range(dual.beta.shape[0]):
-        slope += dual.term[x]
-    return slope, min(1.0, longest_allowed / max(longest, 1e-300))
+def keep(graph: Graph, rows: Any, solver: Solver) -> None:
+    """Keep the factors for the coming projections, where there is room for them."""
+    if only_policy_moves(rows) and solver.kept.entries.shape[0] > 0:
+        keep_inverse(graph, solver.blocks, solver.kept)
+    else:
+        keep_factor(solver.blocks, solver.kept)
 
 
 @kernel
@@ -245,12 +232,15 @@ def project(
                 step = 0.0  # evaluate the base point again, then scale
             continue
         value = trial
+        last = figures[RESIDUAL]
         figures[RESIDUAL] = absolute
         figures[VALUE] = value
         if converged:
+            if in_logs is None and only_policy_moves(rows):
+                divide_shares(graph, solver.dual)
             figures[GAP] = commit(graph, measure, rows, solver.dual)
             if factored and not FOR_CUDA and in_logs is None:
-                keep_factor(solver.blocks, solver.kept)
+                keep(graph, rows, solver)
             return True
         counts[ITERATIONS] += 1
         # A linear system is solved to an absolute accuracy.  Where states with next to no flow need
@@ -265,7 +255,7 @@ def project(
             factored_at = 0.0
         else:
             factored_at, recalled = newton_step(
-                graph, measure, rows, solver, absolute, factored_at, NEARLY * tolerance, in_logs
+                graph, measure, rows, solver, absolute, last, factored_at, tolerance, in_logs
             )
             factored = factored or factored_at > 0.0
         longest = MAX_SCALING if scaled else MAX_NEWTON

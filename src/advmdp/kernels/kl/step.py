@@ -13,6 +13,7 @@ from ..model.log_storage import TINY
 from ..model.measure import Measure
 from ..model.visits import Counts, Visits
 from ..runtime.indices import int64
+from ..runtime.passes import HAS_LANES
 from ..runtime.storage import Scratch
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import shared
@@ -21,6 +22,7 @@ from ..steps import interface
 from ..steps.interface import COOPERATIVE, Certificate
 from .carried_lines import forget_line_of
 from .disturbance import forget_disturbance, note_disturbance
+from .known_passes import tilt_weights
 from .linear.kept_factor import drop_factor
 from .logs.geometric_mean import pull_towards
 from .projection import Solver, project
@@ -69,12 +71,24 @@ def note_tilted_path(step: KLStep, path: Counts) -> None:
     note_disturbance(step.solver.disturbance, path, step.old_policy, step.measure.policy)
 
 
+@interface.remove_losses.register(KLStep)
+@leaf
+def untilt_all(graph: Graph, step: KLStep) -> None:
+    for r in range(step.old_policy.shape[0]):
+        step.measure.policy[r] = step.old_policy[r]
+
+
 @interface.add_losses.register(KLStep)
 @leaf
 def tilt_all(graph: Graph, step: KLStep, losses: Floats, eta: float) -> None:
     policy = step.measure.policy
     forget_disturbance(step.solver.disturbance)
-    for r in shared(0, policy.shape[0]):
+    n_rows = policy.shape[0]
+    if HAS_LANES:
+        if tilt_weights(policy, 0, losses, 0, step.old_policy, 0, n_rows, eta) == 0.0:
+            return
+        untilt_all(graph, step)
+    for r in shared(0, n_rows):
         step.old_policy[r] = policy[r]
         tilt_policy(policy, r, -eta * losses[r])
 
@@ -94,13 +108,6 @@ def untilt_path(graph: Graph, step: KLStep, path: Counts) -> None:
     forget_disturbance(step.solver.disturbance)
     for k in range(path.shape[0]):
         step.measure.policy[path[k]] = step.old_policy[path[k]]
-
-
-@interface.remove_losses.register(KLStep)
-@leaf
-def untilt_all(graph: Graph, step: KLStep) -> None:
-    for r in range(step.old_policy.shape[0]):
-        step.measure.policy[r] = step.old_policy[r]
 
 
 @interface.solve_step.register(KLStep)

@@ -25,7 +25,7 @@ from ..model.graph import (
 )
 from ..model.log_storage import linear
 from ..model.measure import Measure
-from ..runtime.line_products import add_lines, dot_lines
+from ..runtime.line_products import add_lines, find_dots
 from ..runtime.row_blocks import HAS_BLOCKS
 from ..runtime.targets import leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
@@ -96,7 +96,7 @@ def pour_lines(graph: Graph, k: int, dual: Dual) -> None:
     if HAS_BLOCKS and has_full_rows(merged.lines, k):
         begin = row_begin(merged.lines, here)
         width = layer_end(graph, k + 1) - there
-        dot_lines(merged.table, begin, there - here, width, dual.tilt, there, merged.mass, here)
+        find_dots(merged.mass, here, merged.table, begin, dual.tilt, there, there - here, width)
         add_lines(
             merged.table, begin, there - here, width, merged.lead, here, dual.flows.free_sum, there
         )
@@ -133,13 +133,14 @@ def sweep_alone(graph: Graph, measure: Measure, rows: Any, dual: Dual, at_zero: 
 
 @leaf
 def gather_flows(graph: Graph, y: int, measure: Measure, dual: Dual) -> None:
-    """What is poured into state y, added up in the same order."""
+    """What is poured into state y, added up in the same order: lines first, then other rows."""
     merged = dual.merged
     k = layer_of(graph, y) - 1
     free = 0.0
     other = 0.0
     for x in range(layer_begin(graph, k), layer_end(graph, k)):
         free += merged.lead[x] * row_part(merged.lines, x, merged.table, y)
+    for x in range(layer_begin(graph, k), layer_end(graph, k)):
         if merged.others[x] == 0:
             continue
         for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):

@@ -23,6 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..runtime.coin_lanes import COINS, flip_turns
+from ..runtime.passes import HAS_LANES
 from ..runtime.random_numbers import LOSSES, uniform_four
 from ..runtime.storage import Choice, Common, Lasting, Number, Switch
 from ..runtime.targets import kernel
@@ -95,7 +97,12 @@ def table_mixture(program: LossProgram, episode: int) -> tuple[int, int, float]:
 def flip_coins(seed0: int, seed1: int, episode: int, values: Floats) -> None:
     """Replace every mean by a loss of 0 or 1 with that mean."""
     n_rows = values.shape[0]
-    for r in shared(0, n_rows, 4):
+    done = 0
+    if HAS_LANES:
+        done = n_rows // COINS
+        flip_turns(seed0, seed1, LOSSES, episode, values, done)
+        done *= COINS
+    for r in shared(done, n_rows, 4):
         u0, u1, u2, u3 = uniform_four(seed0, seed1, LOSSES, episode, r // 4)
         values[r] = 1.0 if u0 < values[r] else 0.0
         if r + 1 < n_rows:

@@ -38,6 +38,7 @@ class Reach(NamedTuple):
     """Work space of one backward pass."""
 
     value: Scratch[Floats]  # (S,) f
+    bound: Scratch[Floats]  # (L,) the largest occupancies of the states of a path
     part: Scratch[Floats]  # (R,) what a row adds to it
     keys: Private[Floats]  # (widest layer,) f of the states being sorted
     order: Scratch[NDArray[np.int64]]  # (widest layer,) positions in a full row, f descending

@@ -15,15 +15,11 @@ from .upper_occupancy import largest_state_occupancy
 
 @kernel
 def bounds_of_path(
-    graph: Graph,
-    states: Counts,
-    policy: Floats,
-    rows: Any,
-    reach: Reach,
-    printed: bool,
-    out: Floats,
+    graph: Graph, states: Counts, policy: Floats, rows: Any, reach: Reach, printed: bool
 ) -> None:
-    """out[k] = the largest occupancy of ``states[k]``; ``printed`` as a paper prints it."""
+    """The largest occupancy of ``states[k]`` in ``reach.bound[k]``; ``printed`` as a paper prints
+    it."""
+    out = reach.bound
     if not printed and fills_lanes(reach.lanes, rows):
         largest_on_path(graph, states, policy, rows, reach.lanes, out)
     elif not printed and fills_packs(reach.packs, rows):

@@ -11,15 +11,21 @@ from numpy.typing import NDArray
 from ..model.graph import Floats
 from ..runtime.registers import in_registers, repeat
 from ..runtime.storage import Private
-from ..runtime.targets import kernel
+from ..runtime.targets import kernel, leaf
 from ..runtime.vectors import N_LANES, Lanes
 
 FEW = 24  # up to so many states are ranked by counting, which has no branches to mispredict
 
 
+@leaf
+def comes_before(keys: Floats, i: int, j: int) -> bool:
+    """Whether i comes before j: the larger key, or of equal ones the first, as in any ranking."""
+    return bool(keys[i] > keys[j]) or (bool(keys[i] == keys[j]) and i < j)
+
+
 @kernel
 def sort_descending(keys: Private[Floats], order: NDArray[np.int64], n: int) -> None:
-    """order[:n] = the positions 0 .. n-1 by descending keys (Shell sort)."""
+    """order[:n] = the positions 0 .. n-1 by descending keys, equals as they are (Shell sort)."""
     for i in range(n):
         order[i] = i
     gap = 1
@@ -29,7 +35,7 @@ def sort_descending(keys: Private[Floats], order: NDArray[np.int64], n: int) -> 
         for i in range(gap, n):
             item = order[i]
             j = i
-            while j >= gap and keys[order[j - gap]] < keys[item]:
+            while j >= gap and comes_before(keys, item, order[j - gap]):
                 order[j] = order[j - gap]
                 j -= gap
             order[j] = item

@@ -75,16 +75,13 @@ def repeat(
 def repeat_any(
     builder: Any, count: Any, start: Sequence[Any], grown: Callable[[Any, Any], Sequence[Any]]
 ) -> list[Any]:
-    """``repeat`` where there may be none."""
-    before, some, after = builder.block, *(builder.append_basic_block() for _ in range(2))
-    builder.cbranch(builder.icmp_signed(">", count, count.type(0)), some, after)
-    builder.position_at_end(some)
-    found = repeat(builder, count, start, grown)
-    last = builder.block
-    builder.branch(after)
-    builder.position_at_end(after)
-    results = [builder.phi(value.type) for value in start]
-    for phi, none, value in zip(results, start, found, strict=True):
-        phi.add_incoming(none, before)
-        phi.add_incoming(value, last)
-    return results
+    """``repeat`` for a count that may be zero."""
+    before = builder.block
+    with builder.if_then(builder.icmp_signed(">", count, count.type(0))):
+        found = repeat(builder, count, start, grown)
+        inside = builder.block
+    result = [builder.phi(value.type) for value in start]
+    for phi, first, last in zip(result, start, found, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(last, inside)
+    return result

@@ -12,7 +12,7 @@ To add a set: its file in this folder, its line in ``__init__``, its class in ``
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,13 @@ from .held import UNKNOWN, HeldRows
 from .packed import PackedRows
 
 Order = NDArray[np.int64]
+
+
+class Matrices(NamedTuple):
+    """A transition that is known, as matrices (``known``); empty where there are none."""
+
+    along: Any
+    across: Any
 
 
 # ---------------------------------------------------------------------- linear functions
@@ -97,6 +104,16 @@ def make_row_known(graph: Graph, r: int, transition: Floats, rows: Any) -> None:
 @dispatched("rows", default=_never)
 def knows_every_row(rows: Any) -> bool:
     """Whether the set is one transition function."""
+
+
+@leaf
+def _no_matrices(chance: Floats, rows: Any) -> Matrices:
+    return Matrices(chance, chance)
+
+
+@dispatched("rows", default=_no_matrices, returns_record=True)
+def known_matrices(chance: Floats, rows: Any) -> Matrices:
+    """The matrices of a set that knows every row; nobody asks another one, which has none."""
 
 
 # ---------------------------------------------------------------------- the relative-entropy step

@@ -13,15 +13,17 @@ from ...runtime.threads import MAY_SHARE, n_threads
 from ...steps.interface import ITERATIONS, PRODUCTS
 from ..active_set import guess_active_set
 from ..dual import Dual
+from ..imbalance import NEGLIGIBLE
 from ..known_sweep import only_policy_moves
 from .block_entries import assemble_together
 from .blocks import assemble_alone, line_of
 from .conjugate import conjugate_direction
 from .floored_blocks import soften_floors
-from .kept_factor import recall_factor
+from .kept_factor import has_factor, recall_factor
+from .kept_inverse import keeps_converging, solve_kept
 from .known_blocks import assemble_known
 
-NEGLIGIBLE = 1e-200  # states with less flow are not asked for relative accuracy
+NEARLY = 0.3  # of the tolerance: what a linear system may leave
 STIFF = 1e30  # curvature of a state that is to stay where it is
 
 
@@ -110,19 +112,31 @@ def newton_step(
     rows: Any,
     solver: Any,
     absolute: float,
+    before: float,
     factored_at: float,
-    nearly: float,
+    tolerance: float,
     in_logs: bool | None,
 ) -> tuple[float, bool]:
     """The Newton direction at flow residual ``absolute``; returns where the blocks were factored.
 
     A step that took the residual from f to a moved the Hessian by about a / f of itself: with the
     blocks of before, the next one leaves a^2 / f.  The first step of a projection takes the factors
-    that were kept, if there are any; whether it does is the second result.
+    that were kept, if there are any, and over a known transition so do the following ones while
+    they get from ``before`` to ``absolute`` fast enough; whether it does is the second result.
     """
+    nearly = NEARLY * tolerance
     again = absolute * absolute <= nearly * factored_at
     recalled = False
-    if solver.certificate.counts[ITERATIONS] == 1 and in_logs is None:
+    done = solver.certificate.counts[ITERATIONS] - 1
+    if only_policy_moves(rows) and in_logs is None:
+        recalled = factored_at == 0.0 and has_factor(solver.kept)
+        recalled = recalled and (done == 0 or keeps_converging(done, absolute, before, tolerance))
+        if recalled:
+            solve_kept(
+                graph, solver.vectors.gradient, solver.kept, solver.blocks, solver.vectors.direction
+            )
+            return 0.0, True
+    elif done == 0 and in_logs is None:
         recalled = recall_factor(solver.kept, solver.blocks)
         if not recalled:
             guess_active_set(graph, measure, rows, solver.dual, solver.vectors)

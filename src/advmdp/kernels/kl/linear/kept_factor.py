@@ -4,8 +4,9 @@ A projection starts at beta = 0, where only the losses of one episode tell the w
 solution.  The Hessian there is nearly the one that the last projection ended with, so that its
 factors give a direction about as good as new ones would: a change of the Hessian by a part r of
 itself leaves r of the residual, and what the first step leaves is of that order in any case.  Only
-the steps after it form a Hessian of their own.  A direction that is too long is not searched along:
-the blocks are then formed where it began (``projection``).
+the steps after it form a Hessian of their own; over a known transition few do (``kept_inverse``).
+A direction that is too long is not searched along: the blocks are then formed where it began
+(``projection``).
 
 What is kept decides about the last places of every later result, so it lasts.  It is written when a
 solution is committed, and at no other time: an episode that is taken back leaves it as it was.
@@ -46,9 +47,15 @@ def drop_factor(kept: KeptFactor) -> None:
 
 
 @leaf
+def has_factor(kept: KeptFactor) -> bool:
+    """Whether anything was kept."""
+    return not FOR_CUDA and kept.is_there.shape[0] > 0 and kept.is_there[0] > 0
+
+
+@leaf
 def recall_factor(kept: KeptFactor, blocks: Blocks) -> bool:
     """Put what was kept back into the blocks; False if there is nothing."""
-    if FOR_CUDA or kept.is_there.shape[0] == 0 or kept.is_there[0] == 0:
+    if not has_factor(kept):
         return False
     for e in range(kept.entries.shape[0]):
         blocks.entries[e] = kept.entries[e]

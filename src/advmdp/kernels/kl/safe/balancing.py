@@ -21,17 +21,10 @@ from ...model.graph import Graph, n_layers
 from ...model.measure import Measure
 from ...runtime.targets import kernel, leaf
 from ...steps.interface import EVALUATIONS, ITERATIONS, RESIDUAL, VALUE
+from ..imbalance import NEGLIGIBLE, begin_line_search, measure_imbalance
 from ..linear.blocks import RIDGE
-from ..linear.directions import NEGLIGIBLE, careful_direction, scaling_direction
-from ..projection import (
-    FAR,
-    MAX_NEWTON,
-    MAX_SCALING,
-    Solver,
-    begin_line_search,
-    measure_imbalance,
-    move,
-)
+from ..linear.directions import careful_direction, scaling_direction
+from ..projection import FAR, MAX_NEWTON, MAX_SCALING, Solver, move
 from .tempered import evaluate_tempered
 
 EXPONENT_ROUNDING = 4e-16  # of G, relative to the largest logarithm in it

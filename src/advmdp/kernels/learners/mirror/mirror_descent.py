@@ -127,9 +127,7 @@ def bound_visits(
     estimator = state.settings.estimator
     printed = estimator == PRINTED
     if estimator == UPPER or printed:
-        bounds_of_path(
-            graph, states, issued.policy, issued.rows, state.reach, printed, visited.bound
-        )
+        bounds_of_path(graph, states, issued.policy, issued.rows, state.reach, printed)
     for k in range(path.shape[0]):
         r = path[k]
         share = linear(issued.policy[r])
@@ -140,7 +138,7 @@ def bound_visits(
             own = max(linear(issued.mass[states[k]]), state.settings.least_visit)
             visited.bound[k] = own * share
         else:
-            visited.bound[k] *= share
+            visited.bound[k] = share * state.reach.bound[k]
 
 
 @kernel
