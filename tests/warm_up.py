@@ -77,8 +77,8 @@ def observed_run(name: str, wide: bool) -> None:
 def groups() -> list[list[Task]]:
     """What has most kernels in common goes to one process: it types and lowers them once.
 
-    What is compiled at the same time has little in common: the large groups come at the ends, and
-    the later one finds in the cache what it shares with the first.
+    The first two have little in common, and the later ones find in the cache what they share with
+    these; the smallest comes last, so that no process waits long for the other.
     """
     heavy = (compiled_loop, protocol_loop, projection, single_steps)
     by_set: dict[str, list[Task]] = {
@@ -92,7 +92,7 @@ def groups() -> list[list[Task]]:
     leaders = [(run, name, False) for name in NARROW_ONLY[:2] for run in single]
     others = [(run, name, False) for name in OTHERS for run in heavy[:2]]
     others += [(late_loops, "dapo", False)]  # dilated-bonus has its other programs
-    return [box, others, leaders, by_set["o-reps"], by_set["uob-reps-l1"]]
+    return [box, leaders, by_set["uob-reps-l1"], by_set["o-reps"], others]
 
 
 def perform(group: list[Task]) -> None:
