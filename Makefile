@@ -7,6 +7,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # Packages and the browser are installed side by side; sources are checked while kernels compile.
 MAKEFLAGS += --jobs=2
 
+# The tests start hundreds of commands: each would translate the package's sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test checked compiled bench site browser clean
 
 demo: $(VENV)/installed

@@ -75,7 +75,11 @@ def observed_run(name: str, wide: bool) -> None:
 
 
 def groups() -> list[list[Task]]:
-    """What has most kernels in common goes to one process: it types and lowers them once."""
+    """What has most kernels in common goes to one process: it types and lowers them once.
+
+    The first two have little in common, and the later ones find in the cache what they share with
+    these; the smallest comes last, so that no process waits long for the other.
+    """
     heavy = (compiled_loop, protocol_loop, projection, single_steps)
     by_set: dict[str, list[Task]] = {
         name: [*((run, name, False) for run in heavy), (projection, name, True)] for name in BY_SET
@@ -88,7 +92,7 @@ def groups() -> list[list[Task]]:
     leaders = [(run, name, False) for name in NARROW_ONLY[:2] for run in single]
     others = [(run, name, False) for name in OTHERS for run in heavy[:2]]
     others += [(late_loops, "dapo", False)]  # dilated-bonus has its other programs
-    return [box, by_set["uob-reps-l1"], by_set["o-reps"], leaders, others]
+    return [box, leaders, by_set["uob-reps-l1"], by_set["o-reps"], others]
 
 
 def perform(group: list[Task]) -> None:

@@ -35,6 +35,15 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
+def test_the_name_of_a_run_is_whole_above_a_narrow_table(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    there = ["--store", str(tmp_path / "store")]
+    assert main(["run", "exp3-ix", *ARGUMENTS[2:], *there, "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["policy", "exp3-ix", *there]) == 0
+    run = Store(tmp_path / "store").runs()["run"].item()
+    assert capsys.readouterr().out.startswith(f"{run} after 300 episodes\n")
+
+
 def test_a_stored_run_in_every_form(store: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
     there = ["--store", str(store)]
     capsys.readouterr()

@@ -8,6 +8,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
 
 import advmdp
 from advmdp.kernels.runtime import targets
@@ -176,3 +180,33 @@ def test_every_process_gives_the_same_bits(tmp_path: Path) -> None:
         return result.stdout
 
     assert figures("") == figures("") == figures(OTHER_LOOP_FIRST)
+
+
+class Pair(NamedTuple):
+    numbers: Any
+    scale: float
+
+
+class OtherPair(NamedTuple):
+    numbers: Any
+    scale: float
+
+
+def test_bundles_that_are_alike_share_their_machine_code_and_no_others() -> None:
+    """The look-up distinguishes whatever numba has different types for."""
+    fixed, wide = np.zeros(3), np.zeros((2, 3))
+    fixed.flags.writeable = False
+    numbers = [np.zeros(3), fixed, wide, wide.T, wide[0, ::2], np.zeros(3, int), None, 1, 1.0, True]
+    bundles = [kind(each, 1.0) for kind in (Pair, OtherPair) for each in numbers]
+    asked: list[Any] = []
+
+    class Compiled:
+        def compile(self, types: Any) -> object:
+            asked.append(types)
+            return types
+
+    compiled: Any = Compiled()
+    for bundle in bundles * 2:
+        assert targets.machine_code(compiled, bundle) == (numba.typeof(bundle),)
+    assert targets.machine_code(compiled, Pair(np.ones(7), 2.0)) is asked[0]
+    assert len(asked) == len(bundles) == len(set(asked))

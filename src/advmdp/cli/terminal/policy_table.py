@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -16,13 +17,15 @@ MOST_ROWS = 200
 HEADINGS = {"occupancy": "occu-\npancy", "estimated_loss": "est.\nloss"}
 
 
-def policy_table(title: str, layout: Layout, columns: Mapping[str, Floats]) -> Table:
-    """A row for every pair; the names of states and actions are signs, not markup."""
+def policy_table(title: str, layout: Layout, columns: Mapping[str, Floats]) -> Group:
+    """A row for every pair; the names of states and actions are signs, not markup.
+
+    The title stands above: in a narrow table the name of a run would be broken, and not be copied.
+    """
     places, there = pair_places(layout), existing_rows(layout)
     # One space between the columns, and long headings in two lines: eleven fit into eighty.
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.title = Text(plain_text(title))
-    table.title_justify = table.caption_justify = "left"
+    table.caption_justify = "left"
     for name in places:
         table.add_column(name, overflow="fold", min_width=len(name))
     for name in columns:
@@ -40,7 +43,7 @@ def policy_table(title: str, layout: Layout, columns: Mapping[str, Floats]) -> T
         table.add_row(*told, *map(_number, columns, values))
     if len(rows) > MOST_ROWS:
         table.caption = f"{len(rows) - MOST_ROWS:,} more rows: -o policy.csv has all"
-    return table
+    return Group(Text(plain_text(title), style="italic"), table)
 
 
 def _number(column: str, value: float) -> str:

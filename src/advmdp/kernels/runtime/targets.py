@@ -18,9 +18,10 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., object])
+_machine_code: dict[tuple[object, bytes], object] = {}
 
 CPU_PACKAGE = "advmdp.kernels"
 CUDA_PACKAGE = "advmdp._cuda_kernels"
@@ -38,7 +39,6 @@ FOR_CUDA = __name__.startswith(CUDA_PACKAGE)
 # the sources in the names of the cache files any edit renews them all.
 FOLDER = Path(__file__).parents[1]
 KERNEL_FILES = [*FOLDER.rglob("*.py"), *FOLDER.parent.rglob("*_kernel.py")]
-"""The kernels, and files of other rooms that hold kernels."""
 SOURCE_STAMP = hashlib.sha256(
     b"".join(path.read_bytes() for path in sorted(KERNEL_FILES))
 ).hexdigest()
@@ -132,15 +132,18 @@ def compiles_for_cpu() -> bool:
 def machine_code(compiled: F, *arguments: object) -> F:
     """What ``compiled`` runs for arguments of exactly these types.
 
-    In every call numba looks up the type of every array in every bundle: 8 microseconds for a
-    projection, half a microsecond without.  Whoever calls the machine code itself promises that
-    the types never change.
+    In every call numba looks up the type of every array: 8 microseconds for a projection, half a
+    microsecond without.  Who calls the machine code itself promises that the types never change.
+    Bundles that are alike share one look-up, which takes milliseconds.
     """
-    from numba import typeof
+    from numba import _dispatcher, typeof
 
     if not hasattr(compiled, "compile"):  # numba is switched off
         return compiled
-    return compiled.compile(tuple(map(typeof, arguments)))  # type: ignore[no-any-return]
+    key = (compiled, _dispatcher.compute_fingerprint(arguments))  # type: ignore[arg-type]
+    if key not in _machine_code:
+        _machine_code[key] = compiled.compile(tuple(map(typeof, arguments)))
+    return cast("F", _machine_code[key])
 
 
 def overload_for_target(function: Callable[..., Any], *, inline: bool) -> Callable[[F], F]:
