@@ -36,6 +36,9 @@ from advmdp.layout import Layout
 NARROW = 12
 # Rows with fewer successors than this in their widest layer are solved one by one, not in packs.
 LEAST_PACKED = 4
+# Packs of wider layers do not stay in the nearest memory, and their tables are half as much again
+# as all others.
+MOST_PACKED = 40
 # Wider layers keep no factors: these would be most of a learner's file.
 MOST_KEPT = NARROW
 # Conjugate gradients need more products the more layers there are, and a product over scattered
@@ -116,7 +119,7 @@ def _new_held_rows(layout: Layout) -> HeldRows:
 def _new_packed_rows(layout: Layout) -> PackedRows:
     """Room for all rows in packs of eight, if rows are dense, and long enough to gain by it."""
     sizes = layout.layer_sizes
-    suits = layout.is_dense and is_wide(layout) is None and max(sizes) >= LEAST_PACKED
+    suits = layout.is_dense and LEAST_PACKED <= max(sizes) <= MOST_PACKED
     rows_of = [-(-n * layout.n_actions // N_LANES) * N_LANES for n in sizes[:-1]] if suits else []
     widths = [rows * n for rows, n in zip(rows_of, sizes[1:], strict=False)]
     slot_at, entry_at = (
@@ -125,8 +128,8 @@ def _new_packed_rows(layout: Layout) -> PackedRows:
     )
     shapes = {"n_packs": len(rows_of), "slot": layout.n_rows if suits else 0}
     shapes |= dict.fromkeys(("weight", "lower", "upper", "chance", "free"), sum(widths))
-    shapes["resting"] = sum(rows_of) // N_LANES
-    counted = ("n_packs", "slot", "row", "start", "resting")
+    shapes |= dict.fromkeys(("resting", "distant"), sum(rows_of) // N_LANES)
+    counted = ("n_packs", "slot", "row", "start", "resting", "distant")
     return PackedRows(
         slot_at,
         entry_at,

@@ -107,6 +107,7 @@ def choose_packs(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
                 if not (dual.held.tight[packed.row[lane]] <= 1.0):
                     rests = 0
             packed.resting[slot // N_LANES] = rests
+            packed.distant[slot // N_LANES] = 0
 
 
 @leaf

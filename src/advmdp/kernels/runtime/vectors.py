@@ -32,7 +32,7 @@ class Lanes:
     def __init__(self, builder: Any, size: Any) -> None:
         from llvmlite import ir
 
-        self._ir, self._builder = ir, builder
+        self._ir, self._builder, self.builder = ir, builder, builder
         self._short = ir.IntType(32)
         self.kind = ir.VectorType(ir.DoubleType(), N_LANES)
         self._numbers = ir.VectorType(size.type, N_LANES)(list(range(N_LANES)))

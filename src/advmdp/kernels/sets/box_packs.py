@@ -5,10 +5,16 @@ from __future__ import annotations
 from ..model.graph import Floats
 from ..runtime.packs import gather_pack
 from ..runtime.targets import leaf
+from ..runtime.vectors import N_LANES
 from . import interface
 from .box import BoxRows
-from .box_pack_passes import guess_pack, mean_of_pack, solve_pack
+from .box_pack_guess import guess_pack, mean_of_pack
+from .box_pack_logs import clip_pack_from_afar
+from .box_pack_passes import FAR, clip_pack, step_pack
 from .packed import PackedRows
+
+CHEAP_STEPS = 2  # before a pass that divides: which bounds hold changes in most packs
+MOST_PASSES = 6
 
 
 @interface.solves_packs.register(BoxRows)
@@ -22,6 +28,52 @@ def boxes_solve_packs(rows: BoxRows) -> bool:
 def load_boxes(rows: BoxRows, packed: PackedRows, begin: int, slot: int, size: int) -> None:
     gather_pack(rows.lower, packed.start, slot, packed.lower, begin, size)
     gather_pack(rows.upper, packed.start, slot, packed.upper, begin, size)
+
+
+@leaf
+def solve_nearby(
+    packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+) -> None:
+    """Clip until all rows sum to one, and find out whether some lie far beyond their bounds."""
+    for _ in range(MOST_PASSES):
+        waiting = clip_pack(
+            packed.weight, packed.lower, packed.upper, packed.chance, packed.free, begin, tilt,
+            first, packed.scale, packed.growth, packed.mass, packed.marks, packed.odd, slot, size,
+        )  # fmt: skip
+        if waiting == 0.0:
+            break
+    for lane in range(slot, slot + N_LANES):
+        if packed.marks[lane] >= FAR:
+            packed.distant[slot // N_LANES] = 1
+
+
+@leaf
+def solve_from_afar(
+    packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+) -> None:
+    """The same for rows at any distance from their bounds."""
+    for _ in range(MOST_PASSES):
+        waiting = clip_pack_from_afar(
+            packed.weight, packed.lower, packed.upper, packed.chance, packed.free, begin, tilt,
+            first, packed.scale, packed.growth, packed.mass, packed.marks, packed.odd, slot, size,
+        )  # fmt: skip
+        if waiting == 0.0:
+            break
+
+
+@leaf
+def solve_pack(
+    packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+) -> None:
+    """All rows of a pack; ``odd`` tells which are left to others."""
+    for _ in range(CHEAP_STEPS):
+        step_pack(
+            packed.weight, packed.lower, packed.upper, begin, tilt, first, packed.scale, slot, size
+        )
+    if packed.distant[slot // N_LANES] == 0:
+        solve_nearby(packed, begin, tilt, first, slot, size)
+    if packed.distant[slot // N_LANES] == 1:
+        solve_from_afar(packed, begin, tilt, first, slot, size)
 
 
 @interface.solve_packed.register(BoxRows)

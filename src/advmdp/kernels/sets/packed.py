@@ -5,7 +5,7 @@ by side (``runtime/packs``): p~, their bounds, and what becomes of them at the p
 the projection ends such a row is read and solved here; ``held`` says that it is WRITTEN, and gets
 its p_beta when the Hessian is assembled and when the step is committed.
 
-Only narrow dense layouts have packs, and only where one thread plays a run.
+Only dense layouts of moderate width have packs, and only where one thread plays a run.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class PackedRows(NamedTuple):
     row: Alone[Places]  # (slots,) the row in each slot
     start: Alone[Places]  # (slots,) where it begins in a table of rows
     resting: Alone[Places]  # (packs,) 1 while the rows are their own solution
+    distant: Alone[Places]  # (packs,) 1 once some entry was far beyond its bound
     scale: Alone[Floats]  # (slots,) c
     growth: Alone[Floats]  # (slots,) e^gain
     mass: Alone[Floats]  # (slots,) of the free entries
@@ -42,6 +43,9 @@ class PackedRows(NamedTuple):
     odd: Alone[Floats]  # (slots,) 1 for a row that has to be solved by itself
     flow: Alone[Floats]  # (slots,) what leaves through the row, before Z_k; 0 in spare slots
     mean: Alone[Floats]  # (slots,) scratch of the guess
+    along: Alone[Floats]  # (slots,) of a product with the Hessian: what multiplies a row,
+    across: Alone[Floats]  # (slots,) its free entries,
+    moving: Alone[Floats]  # (slots,) and these and the vector; 0 in spare slots
     weight: Alone[Floats]  # (entries,) p~
     lower: Alone[Floats]  # (entries,)
     upper: Alone[Floats]  # (entries,)

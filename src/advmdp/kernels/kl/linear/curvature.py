@@ -24,6 +24,8 @@ from ...runtime.targets import kernel, leaf
 from ...sets.held import is_merged, is_scaled, is_written
 from ..dual import Dual
 from ..merged_rows import line_dot_and_add
+from ..packs import slot_of
+from .packed_curvature import packs_times
 
 
 @leaf
@@ -131,6 +133,7 @@ def curvature_times(
         mean -= inner(dual.flows.mobile, begin, v, begin, end - begin)
         if exact is not None:
             mean = mean_of_mobile(graph, k, measure, dual, v, mean)
+        packs_times(graph, k, dual, v, mean, out)
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             moves = dual.flows.lift[x] == 0.0  # a state held up by a floor ignores its own beta
             here = mean + (v[x] if moves else 0.0)
@@ -146,7 +149,10 @@ def curvature_times(
                 if is_merged(dual.held, r):
                     continue
                 m = dual.flows.row_mass[r]
-                if is_scaled(dual.held, r):
+                slot = slot_of(dual, r)
+                if slot >= 0 and is_written(dual.held, r):
+                    pull = dual.packed.along[slot]
+                elif is_scaled(dual.held, r):
                     factor = m * dual.held.scale[r]
                     dot = row_dot_and_add(graph, r, measure.chance, tilted, factor * here, sums)
                     pull = factor * dot - m * here
