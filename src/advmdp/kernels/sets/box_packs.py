@@ -9,9 +9,9 @@ from ..runtime.vectors import N_LANES
 from . import interface
 from .box import BoxRows
 from .box_pack_guess import guess_pack, mean_of_pack
-from .box_pack_logs import clip_pack_from_afar
+from .box_pack_logs import clip_pack_from_afar, write_logs
 from .box_pack_passes import FAR, clip_pack, step_pack
-from .packed import PackedRows
+from .packed import DISTANT, LOGGED, NEARBY, PackedRows
 
 CHEAP_STEPS = 2  # before a pass that divides: which bounds hold changes in most packs
 MOST_PASSES = 6
@@ -44,18 +44,25 @@ def solve_nearby(
             break
     for lane in range(slot, slot + N_LANES):
         if packed.marks[lane] >= FAR:
-            packed.distant[slot // N_LANES] = 1
+            packed.distant[slot // N_LANES] = DISTANT
 
 
 @leaf
 def solve_from_afar(
-    packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+    packed: PackedRows, begin: int, tilt: Floats, beta: Floats, first: int, slot: int, size: int
 ) -> None:
     """The same for rows at any distance from their bounds."""
+    if packed.distant[slot // N_LANES] != LOGGED:
+        write_logs(
+            packed.weight, packed.lower, packed.upper, packed.low, packed.high, begin, tilt, first,
+            packed.scale, slot, size,
+        )  # fmt: skip
+        packed.distant[slot // N_LANES] = LOGGED
     for _ in range(MOST_PASSES):
         waiting = clip_pack_from_afar(
-            packed.weight, packed.lower, packed.upper, packed.chance, packed.free, begin, tilt,
-            first, packed.scale, packed.growth, packed.mass, packed.marks, packed.odd, slot, size,
+            packed.weight, packed.lower, packed.upper, packed.low, packed.high, packed.chance,
+            packed.free, begin, tilt, beta, first, packed.scale, packed.growth, packed.mass,
+            packed.marks, packed.odd, slot, size,
         )  # fmt: skip
         if waiting == 0.0:
             break
@@ -63,25 +70,32 @@ def solve_from_afar(
 
 @leaf
 def solve_pack(
-    packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+    packed: PackedRows, begin: int, tilt: Floats, beta: Floats, first: int, slot: int, size: int
 ) -> None:
     """All rows of a pack; ``odd`` tells which are left to others."""
     for _ in range(CHEAP_STEPS):
         step_pack(
             packed.weight, packed.lower, packed.upper, begin, tilt, first, packed.scale, slot, size
         )
-    if packed.distant[slot // N_LANES] == 0:
+    if packed.distant[slot // N_LANES] == NEARBY:
         solve_nearby(packed, begin, tilt, first, slot, size)
-    if packed.distant[slot // N_LANES] == 1:
-        solve_from_afar(packed, begin, tilt, first, slot, size)
+    if packed.distant[slot // N_LANES] != NEARBY:
+        solve_from_afar(packed, begin, tilt, beta, first, slot, size)
 
 
 @interface.solve_packed.register(BoxRows)
 @leaf
 def solve_boxes(
-    rows: BoxRows, packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+    rows: BoxRows,
+    packed: PackedRows,
+    begin: int,
+    tilt: Floats,
+    beta: Floats,
+    first: int,
+    slot: int,
+    size: int,
 ) -> None:
-    solve_pack(packed, begin, tilt, first, slot, size)
+    solve_pack(packed, begin, tilt, beta, first, slot, size)
 
 
 @interface.guess_packed.register(BoxRows)

@@ -189,9 +189,30 @@ def load_pack(rows: Any, packed: PackedRows, begin: int, slot: int, size: int) -
     """Copy the bounds of the rows of a pack."""
 
 
-@dispatched("rows", default=_no_pack)
+@leaf
+def _no_solution(
+    rows: Any,
+    packed: PackedRows,
+    begin: int,
+    tilt: Floats,
+    beta: Floats,
+    first: int,
+    slot: int,
+    size: int,
+) -> None:
+    return
+
+
+@dispatched("rows", default=_no_solution)
 def solve_packed(
-    rows: Any, packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+    rows: Any,
+    packed: PackedRows,
+    begin: int,
+    tilt: Floats,
+    beta: Floats,
+    first: int,
+    slot: int,
+    size: int,
 ) -> None:
     """Solve the row problems of a pack: p_beta and what ``packed`` says of it, and who is odd."""
 
