@@ -43,6 +43,13 @@ def _every(kind: Any, value: int) -> Any:
     return kind([value] * N_LANES)
 
 
+def _polynomial(lanes: Lanes, x: Any, coefficients: tuple[float, ...]) -> Any:
+    value = lanes.every(coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        value = lanes.fused(x, value, lanes.every(coefficient))
+    return value
+
+
 def log_of_ratio(lanes: Lanes, a: Any, b: Any) -> Any:
     """ln(a / b) of ordinary positive numbers; exactly zero where they are equal.
 
@@ -62,9 +69,9 @@ def log_of_ratio(lanes: Lanes, a: Any, b: Any) -> Any:
     number = lanes.subtract(number, lanes.every(WHOLE))
     size = lanes.larger(lanes.add(near, b), lanes.every(1e-300))
     s = lanes.over(lanes.subtract(near, b), size)
-    series = lanes.polynomial(lanes.times(s, s), ODD_SERIES)
+    series = _polynomial(lanes, lanes.times(s, s), ODD_SERIES)
     rest = lanes.times(lanes.add(s, s), series)
-    return lanes.add(lanes.times(number, lanes.every(LN2)), rest)
+    return lanes.fused(number, lanes.every(LN2), rest)
 
 
 def exponential(lanes: Lanes, x: Any) -> Any:
@@ -72,8 +79,8 @@ def exponential(lanes: Lanes, x: Any) -> Any:
     builder, bits = lanes.builder, _integers(lanes)
     shifted = lanes.add(lanes.times(x, lanes.every(LOG2_E)), lanes.every(WHOLE))
     number = lanes.subtract(shifted, lanes.every(WHOLE))
-    rest = lanes.subtract(x, lanes.times(number, lanes.every(LN2_HIGH)))
-    rest = lanes.subtract(rest, lanes.times(number, lanes.every(LN2_LOW)))
-    found = builder.bitcast(lanes.polynomial(rest, EXPONENTIAL_SERIES), bits)
+    rest = lanes.fused(number, lanes.every(-LN2_HIGH), x)
+    rest = lanes.fused(number, lanes.every(-LN2_LOW), rest)
+    found = builder.bitcast(_polynomial(lanes, rest, EXPONENTIAL_SERIES), bits)
     power = builder.shl(builder.bitcast(shifted, bits), _every(bits, FRACTION_BITS))
     return builder.bitcast(builder.add(found, power), lanes.kind)

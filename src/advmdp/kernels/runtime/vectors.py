@@ -158,6 +158,14 @@ class Lanes:
         function = module.globals.get(name) or self._ir.Function(module, kind, name)
         return self._builder.call(function, [a])
 
+    def fused(self, a: Any, b: Any, c: Any) -> Any:
+        """a b + c with one rounding."""
+        kind = self._ir.FunctionType(self.kind, [self.kind] * 3)
+        name = f"llvm.fma.v{N_LANES}f64"
+        module = self._builder.module
+        function = module.globals.get(name) or self._ir.Function(module, kind, name)
+        return self._builder.call(function, [a, b, c])
+
     def first(self, lanes: Any, width: int) -> Any:
         """The first few lanes."""
         return self._part(lanes, range(width))

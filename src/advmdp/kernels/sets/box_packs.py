@@ -14,6 +14,7 @@ from .box_pack_passes import FAR, clip_pack, step_pack
 from .packed import DISTANT, LOGGED, NEARBY, PackedRows
 
 CHEAP_STEPS = 2  # before a pass that divides: which bounds hold changes in most packs
+CHEAP_FROM_AFAR = 1  # before one that does not, and is worth two of these steps
 MOST_PASSES = 6
 
 
@@ -73,7 +74,8 @@ def solve_pack(
     packed: PackedRows, begin: int, tilt: Floats, beta: Floats, first: int, slot: int, size: int
 ) -> None:
     """All rows of a pack; ``odd`` tells which are left to others."""
-    for _ in range(CHEAP_STEPS):
+    nearby = packed.distant[slot // N_LANES] == NEARBY
+    for _ in range(CHEAP_STEPS if nearby else CHEAP_FROM_AFAR):
         step_pack(
             packed.weight, packed.lower, packed.upper, begin, tilt, first, packed.scale, slot, size
         )

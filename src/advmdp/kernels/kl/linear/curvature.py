@@ -140,9 +140,10 @@ def curvature_times(
             if exact is not None and not moves:
                 here = mean_along(graph, x, measure, dual, v)
             lead = merged.lead[x]
-            dot = line_dot_and_add(merged, x, tilted, lead * here, sums)
-            if moves:
-                out[x] -= lead * dot - merged.mass[x] * here
+            if merged.others[x] < graph.n_actions:
+                dot = line_dot_and_add(merged, x, tilted, lead * here, sums)
+                if moves:
+                    out[x] -= lead * dot - merged.mass[x] * here
             if merged.others[x] == 0:
                 continue
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
