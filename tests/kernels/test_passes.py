@@ -16,7 +16,7 @@ from numba.core.errors import TypingError
 from advmdp.kernels.kl.commit import ORDINARY
 from advmdp.kernels.model.log_storage import TINY
 from advmdp.kernels.runtime import passes
-from advmdp.kernels.sets import box_counts, box_passes
+from advmdp.kernels.sets import box_passes
 
 SIZES = [*range(1, 20), 24, 31, 32, 33, 100]
 PADDING = 9  # entries around a row that no pass may read or write
@@ -33,11 +33,10 @@ def compiled(function: Any) -> Callable[..., Any]:
 
 
 NAMES = {
-    passes: ["inner", "dot", "dot_and_add", "dot_and_low", "sum_and_low"],
+    passes: ["inner", "total", "dot", "dot_and_add", "dot_and_low", "sum_and_low"],
     box_passes: ["crowded", "tightness", "clip_sum", "clip_bend"],
 }
 NAMES[passes] += ["group_sums", "scale", "tilt", "dot_and_capped"]
-NAMES[box_counts] = ["sum_of_widths"]
 PASSES = {name: compiled(getattr(room, name)) for room, names in NAMES.items() for name in names}
 
 
@@ -90,8 +89,7 @@ def test_sums_are_added_in_the_promised_order(size: int, seed: int) -> None:
     assert (total, low) == (in_lanes(positive * vector), (positive * vector < 0.1).sum())
     capped = np.minimum(positive * vector, 0.1)
     assert call("dot_and_capped", signed, vector, numbers=(0.1,)) == (total, in_lanes(capped))
-    widths = in_lanes(data["upper"] - data["lower"])
-    assert call("sum_of_widths", data["lower"], data["upper"]) == widths
+    assert call("total", signed) == in_lanes(signed)
     total, low = call("sum_and_low", signed, numbers=(0.2,))
     assert (total, low) == (in_lanes(signed), (signed < 0.2).sum())
     terms = signed * vector

@@ -214,6 +214,7 @@ def free_boxes(layout: Layout, least_occupancy: float = 0.0) -> BoxRows:
         lower=np.zeros(n_entries),
         upper=np.ones(n_entries),
         slack=np.ones(n_rows),
+        widths=layout.row_sizes().astype(np.float64),
         least_occupancy=least_occupancy,
     )
     return with_known_rows(layout, rows)

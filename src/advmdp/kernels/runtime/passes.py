@@ -35,6 +35,19 @@ def inner(a: Floats, a_begin: int, b: Floats, b_begin: int, size: int) -> float:
     return total
 
 
+def _total(lanes: Lanes, value: Any) -> Sequence[Any]:
+    return [value]
+
+
+@vectorised(_total)
+def total(a: Floats, begin: int, size: int) -> float:
+    """The sum of ``a``."""
+    found = 0.0
+    for j in range(size):
+        found += a[begin + j]
+    return found
+
+
 def _group_sums(lanes: Lanes, value: Any, factor: Any, group: Any) -> Sequence[Any]:
     term = lanes.times(value, factor)
     nothing = lanes.every(0.0)
