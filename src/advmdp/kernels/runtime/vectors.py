@@ -73,6 +73,11 @@ class Lanes:
         """Whether none of two conditions holds."""
         return self._builder.not_(self._builder.or_(a, b))
 
+    def some(self, condition: Any) -> Any:
+        """Whether a condition holds in any lane."""
+        bits = self._builder.bitcast(condition, self._ir.IntType(N_LANES))
+        return self._builder.icmp_unsigned("!=", bits, bits.type(0))
+
     def polynomial(self, x: Any, coefficients: Sequence[float]) -> Any:
         """The polynomial with these coefficients, the constant first."""
         value = self.every(coefficients[-1])

@@ -80,6 +80,33 @@ def write_box(rows: Any, r: int, begin: int, size: int, lower: Floats, room: Flo
     """Lower bounds of a row, of any status, and upper - lower; returns 1 - the sum of ``lower``."""
 
 
+@leaf
+def _no_eight(graph: Graph, r: int, rows: Any, value: Floats, order: Order, out: Floats) -> None:
+    return
+
+
+@leaf
+def _no_eight_entries(graph: Graph, r: int, position: int, rows: Any, out: Floats) -> None:
+    return
+
+
+@dispatched("rows", default=_never)
+def takes_eight_rows(rows: Any) -> bool:
+    """Whether the set has the two functions below: for full rows r .. r + 7 of one layer."""
+
+
+@dispatched("rows", default=_no_eight)
+def maximise_eight_rows(
+    graph: Graph, r: int, rows: Any, value: Floats, order: Order, out: Floats
+) -> None:
+    """out[r ..] = ``maximise_row`` of eight rows of any status."""
+
+
+@dispatched("rows", default=_no_eight_entries)
+def eight_probabilities(graph: Graph, r: int, position: int, rows: Any, out: Floats) -> None:
+    """out[r ..] = ``largest_probability`` of eight rows of any status."""
+
+
 # ---------------------------------------------------------------------- known rows
 
 
