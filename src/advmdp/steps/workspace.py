@@ -148,6 +148,8 @@ def _new_merged_rows(layout: Layout) -> MergedRows:
         weight=np.full(layout.n_rows, np.nan),
         lead=np.zeros(n_states),
         mass=np.zeros(n_states),
+        factor=np.zeros(n_states),
+        dot=np.zeros(n_states),
         tight=np.zeros(n_states),
         others=np.zeros(n_states, dtype=np.int64),
     )

@@ -34,6 +34,8 @@ class MergedRows(NamedTuple):
     weight: Scratch[Floats]  # (R,) what the table was formed with (``carried_lines``)
     lead: Scratch[Floats]  # (S,) what a line is multiplied with, next to the tilt, to give flows
     mass: Scratch[Floats]  # (S,) the flow through the line
+    factor: Scratch[Floats]  # (S,) of a pass over lines: what each is multiplied with,
+    dot: Scratch[Floats]  # (S,) and its product with the vector
     tight: Scratch[Floats]  # (S,) the tightest row of the line
     others: Scratch[NDArray[np.int64]]  # (S,) how many rows of the state are not in the line
 

@@ -27,6 +27,7 @@ from ..runtime.targets import leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import SMALLEST, is_merged, is_scaled, is_written
 from .dual import Dual
+from .line_passes import goes_by_lines, pass_over_lines
 from .merged_rows import line_dot, line_dot_and_add, sift_state, widest_tilt
 from .packs import is_solved, pour_packs, put_back, solve_packs, take_row
 from .row_oracle import solve_any_row
@@ -88,12 +89,19 @@ def sweep_alone(graph: Graph, measure: Measure, rows: Any, dual: Dual, at_zero: 
     """Row oracles and flows of all states, each poured out at once while its rows are at hand."""
     for k in range(n_layers(graph)):
         solve_packs(graph, k, rows, dual, at_zero)
+        together = goes_by_lines(graph, k, dual)
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             sift_state(graph, x, measure, rows, dual, dual.widest[k])
             open_state(x, measure, dual)
+            dual.merged.factor[x] = dual.merged.lead[x]
+        if together:
+            pass_over_lines(graph, k, dual, dual.tilt, dual.flows.free_sum)
+        for x in range(layer_begin(graph, k), layer_end(graph, k)):
             lead = dual.merged.lead[x]
             line = 0.0
-            if dual.merged.others[x] < graph.n_actions:
+            if together:
+                line = dual.merged.dot[x]
+            elif dual.merged.others[x] < graph.n_actions:
                 line = line_dot_and_add(dual.merged, x, dual.tilt, lead, dual.flows.free_sum)
             if dual.merged.others[x] > 0:
                 for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):

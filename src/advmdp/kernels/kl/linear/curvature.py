@@ -23,6 +23,7 @@ from ...runtime.passes import group_sums, inner
 from ...runtime.targets import kernel, leaf
 from ...sets.held import is_merged, is_scaled, is_written
 from ..dual import Dual
+from ..line_passes import goes_by_lines, pass_over_lines
 from ..merged_rows import line_dot_and_add
 from ..packs import slot_of
 from .packed_curvature import packs_times
@@ -134,6 +135,12 @@ def curvature_times(
         if exact is not None:
             mean = mean_of_mobile(graph, k, measure, dual, v, mean)
         packs_times(graph, k, dual, v, mean, out)
+        together = exact is None and goes_by_lines(graph, k, dual)
+        if together:
+            for x in range(layer_begin(graph, k), layer_end(graph, k)):
+                own = v[x] if dual.flows.lift[x] == 0.0 else 0.0
+                merged.factor[x] = merged.lead[x] * (mean + own)
+            pass_over_lines(graph, k, dual, tilted, sums)
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             moves = dual.flows.lift[x] == 0.0  # a state held up by a floor ignores its own beta
             here = mean + (v[x] if moves else 0.0)
@@ -141,7 +148,10 @@ def curvature_times(
                 here = mean_along(graph, x, measure, dual, v)
             lead = merged.lead[x]
             if merged.others[x] < graph.n_actions:
-                dot = line_dot_and_add(merged, x, tilted, lead * here, sums)
+                if together:
+                    dot = merged.dot[x]
+                else:
+                    dot = line_dot_and_add(merged, x, tilted, lead * here, sums)
                 if moves:
                     out[x] -= lead * dot - merged.mass[x] * here
             if merged.others[x] == 0:
