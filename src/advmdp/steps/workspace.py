@@ -146,6 +146,8 @@ def _new_merged_rows(layout: Layout) -> MergedRows:
         lines=lines,
         table=np.zeros(int(lines.row_start[-1])),
         weight=np.full(layout.n_rows, np.nan),
+        growth=np.zeros(layout.n_rows),
+        capped=np.zeros(layout.n_rows),
         lead=np.zeros(n_states),
         mass=np.zeros(n_states),
         factor=np.zeros(n_states),
