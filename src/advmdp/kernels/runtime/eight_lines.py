@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .registers import in_registers, repeat
+from .row_dots import trees, with_rest
 from .vectors import N_LANES, Lanes
 
 Floats = NDArray[np.float64]
@@ -58,20 +59,9 @@ def _eight_lines(
         [lanes.every(0.0)] * N_LANES,
         lambda j, held: strip(builder.mul(j, j.type(N_LANES)), held),
     )
-    whole = builder.mul(count, size.type(N_LANES))
-    before = builder.block
-    with builder.if_then(builder.icmp_signed("<", whole, size)):
-        lanes.stop_after(builder.sub(size, whole))
-        complete = strip(whole, held)
-        tail = builder.block
-    joined = []
-    for so_far, then in zip(held, complete, strict=True):
-        phi = builder.phi(lanes.kind)
-        phi.add_incoming(so_far, before)
-        phi.add_incoming(then, tail)
-        joined.append(phi)
-    for number, dot in zip(numbers, joined, strict=True):
-        builder.store(lanes.tree(dot, lanes.add), builder.gep(dots, [number]))
+    joined = with_rest(lanes, builder.mul(count, size.type(N_LANES)), size, held, strip)
+    for number, dot in zip(numbers, trees(lanes, joined), strict=True):
+        builder.store(dot, builder.gep(dots, [number]))
 
 
 @in_registers(_eight_lines)

@@ -1,4 +1,4 @@
-"""Neighbouring rows times one vector: the numbers of ``passes: dot_and_capped``, rows together.
+"""Neighbouring rows times one vector: the numbers of ``passes``, rows together.
 
 Row after row, the vector is read again for each of them, and each sum ends with a tree of
 additions.  Of eight rows the trees are one: neighbours of two rows are added in one vector.
@@ -40,6 +40,66 @@ def trees(lanes: Lanes, sums: Sequence[Any]) -> list[Any]:
     return [builder.extract_element(held[0], short(i)) for i in range(N_LANES)]
 
 
+def _written(
+    lanes: Lanes,
+    height: int,
+    table: Any,
+    begin: Any,
+    vector: Any,
+    first: Any,
+    size: Any,
+    terms: Callable[[Any], Sequence[Any]],
+) -> list[Any]:
+    """What the ``terms`` of  entry * vector  of every row add up to, row after row, in lanes."""
+    builder = lanes.builder
+    starts = [
+        builder.gep(table, [builder.add(begin, builder.mul(size, size.type(i)))])
+        for i in range(height)
+    ]
+
+    def strip(at: Any, held: Sequence[Any]) -> list[Any]:
+        v = lanes.load(builder.gep(vector, [builder.add(first, at)]))
+        values = (lanes.load(builder.gep(start, [at])) for start in starts)
+        found = [term for value in values for term in terms(lanes.times(value, v))]
+        return list(map(lanes.add, held, found))
+
+    count = builder.udiv(size, size.type(N_LANES))
+    nothing = [lanes.every(0.0)] * (height * len(terms(lanes.every(0.0))))
+    held = repeat(
+        builder, count, nothing, lambda j, held: strip(builder.mul(j, j.type(N_LANES)), held)
+    )
+    return with_rest(lanes, builder.mul(count, size.type(N_LANES)), size, held, strip)
+
+
+def with_rest(
+    lanes: Lanes,
+    whole: Any,
+    size: Any,
+    held: Sequence[Any],
+    strip: Callable[[Any, Sequence[Any]], Sequence[Any]],
+) -> list[Any]:
+    """``strip`` once more, for what is left of rows behind their whole vectors, if anything is."""
+    builder = lanes.builder
+    before = builder.block
+    with builder.if_then(builder.icmp_signed("<", whole, size)):
+        lanes.stop_after(builder.sub(size, whole))
+        complete = strip(whole, held)
+        tail = builder.block
+    joined = []
+    for so_far, then in zip(held, complete, strict=True):
+        phi = builder.phi(lanes.kind)
+        phi.add_incoming(so_far, before)
+        phi.add_incoming(then, tail)
+        joined.append(phi)
+    return joined
+
+
+def _store(lanes: Lanes, sums: Sequence[Any], out: Any, row: Any) -> None:
+    builder = lanes.builder
+    for i, value in enumerate(trees(lanes, sums)):
+        builder.store(value, builder.gep(out, [builder.add(row, row.type(i))]))
+
+
 def _writer(height: int) -> Callable[..., None]:
     def write(
         builder: Any,
@@ -55,39 +115,12 @@ def _writer(height: int) -> Callable[..., None]:
     ) -> None:
         lanes = Lanes(builder, size)
         limit = lanes.spread(cap)
-        starts = [
-            builder.gep(table, [builder.add(begin, builder.mul(size, size.type(i)))])
-            for i in range(height)
-        ]
-
-        def strip(at: Any, held: Sequence[Any]) -> list[Any]:
-            v = lanes.load(builder.gep(vector, [builder.add(first, at)]))
-            found = []
-            for i, start in enumerate(starts):
-                term = lanes.times(lanes.load(builder.gep(start, [at])), v)
-                found.append(lanes.add(held[2 * i], term))
-                found.append(lanes.add(held[2 * i + 1], lanes.smaller(term, limit)))
-            return found
-
-        count = builder.udiv(size, size.type(N_LANES))
-        nothing = [lanes.every(0.0)] * (2 * height)
-        held = repeat(
-            builder, count, nothing, lambda j, held: strip(builder.mul(j, j.type(N_LANES)), held)
-        )
-        whole, before = builder.mul(count, size.type(N_LANES)), builder.block
-        with builder.if_then(builder.icmp_signed("<", whole, size)):
-            lanes.stop_after(builder.sub(size, whole))
-            complete = strip(whole, held)
-            tail = builder.block
-        joined = []
-        for so_far, then in zip(held, complete, strict=True):
-            phi = builder.phi(lanes.kind)
-            phi.add_incoming(so_far, before)
-            phi.add_incoming(then, tail)
-            joined.append(phi)
-        for out, sums in ((dots, joined[::2]), (capped, joined[1::2])):
-            for i, value in enumerate(trees(lanes, sums)):
-                builder.store(value, builder.gep(out, [builder.add(row, row.type(i))]))
+        sums = _written(
+            lanes, height, table, begin, vector, first, size,
+            lambda term: [term, lanes.smaller(term, limit)],
+        )  # fmt: skip
+        _store(lanes, sums[::2], dots, row)
+        _store(lanes, sums[1::2], capped, row)
 
     return write
 
@@ -127,3 +160,23 @@ dots_of_eight, dots_of_four, dots_of_two, dots_of_one = (
 A row has at least eight entries.  Where an entry is a logarithm, and negative, its row has terms
 below any cap.
 """
+
+
+def _eight_dots(
+    builder: Any, table: Any, begin: Any, vector: Any, first: Any, size: Any, row: Any, dots: Any
+) -> None:
+    lanes = Lanes(builder, size)
+    sums = _written(lanes, N_LANES, table, begin, vector, first, size, lambda term: [term])
+    _store(lanes, sums, dots, row)
+
+
+@in_registers(_eight_dots)
+def eight_dots(
+    table: Floats, begin: int, vector: Floats, first: int, size: int, row: int, dots: Floats
+) -> None:
+    """dots(row + i) = <row i, vector>  for eight rows of at least eight entries, none negative."""
+    for i in range(N_LANES):
+        total = 0.0
+        for j in range(size):
+            total += table[begin + i * size + j] * vector[first + j]
+        dots[row + i] = total
