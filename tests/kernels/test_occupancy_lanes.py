@@ -42,9 +42,7 @@ def random_rows(layout: Layout, rng: np.random.Generator) -> BoxRows:
         upper.append(np.minimum(p + width, 1.0) if status[r] != FREE else np.ones(size))
         slack.append(max(1.0 - lower[-1].sum(), 0.0))
     widths = np.array([(high - low).sum() for low, high in zip(lower, upper, strict=True)])
-    return BoxRows(
-        status, np.concatenate(lower), np.concatenate(upper), np.array(slack), widths
-    )
+    return BoxRows(status, np.concatenate(lower), np.concatenate(upper), np.array(slack), widths)
 
 
 def some_world(sizes: list[int], seed: int) -> tuple[Layout, BoxRows, Array]:

@@ -127,7 +127,9 @@ def _new_packed_rows(layout: Layout) -> PackedRows:
         for parts in (rows_of, widths)
     )
     shapes = {"n_packs": len(rows_of), "slot": layout.n_rows if suits else 0}
-    shapes |= dict.fromkeys(("weight", "lower", "upper", "low", "high", "chance", "free"), sum(widths))
+    shapes |= dict.fromkeys(
+        ("weight", "lower", "upper", "low", "high", "chance", "free"), sum(widths)
+    )
     shapes |= dict.fromkeys(("resting", "distant"), sum(rows_of) // N_LANES)
     counted = ("n_packs", "slot", "row", "start", "resting", "distant")
     return PackedRows(

@@ -26,7 +26,6 @@ from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64
 from ..runtime.passes import sum_and_low
 from ..runtime.row_blocks import tilt_rows
-from ..runtime.row_dots import dots_of_eight, dots_of_four, dots_of_one, dots_of_two
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import (
@@ -39,12 +38,18 @@ from ..sets.held import (
     log_scale_of,
 )
 from ..sets.interface import has_tightness
-from .carried_lines import add_to_line, clear_line, is_carried, leave_out, note_weight
+from .carried_lines import (
+    ORDINARY,
+    add_to_line,
+    clear_line,
+    find_growths,
+    is_carried,
+    leave_out,
+    note_weight,
+)
 from .dual import Dual
 from .merged_rows import may_be_merged, note_tightness
 from .packs import is_clipped, spell_out, write_solutions
-
-ORDINARY = 2.0**-664  # a power of two, and more than TINY
 
 
 @leaf
@@ -177,41 +182,6 @@ def commit_and_pour(graph: Graph, r: int, x: int, measure: Measure, rows: Any, d
 
 
 @leaf
-def find_growths(graph: Graph, begin: int, end: int, measure: Measure, dual: Dual) -> None:
-    """<p~, tilt> of rows begin .. end - 1 of a state, and whether one of their terms is tiny."""
-    merged = dual.merged
-    r = begin
-    while r < end:
-        at = row_begin(graph, r)
-        first = int64(graph.first[r])
-        size = row_size(graph, r)
-        if r + 8 <= end:
-            dots_of_eight(
-                measure.chance, at, dual.tilt, first, size, ORDINARY, r, merged.growth,
-                merged.capped,
-            )  # fmt: skip
-            r += 8
-        elif r + 4 <= end:
-            dots_of_four(
-                measure.chance, at, dual.tilt, first, size, ORDINARY, r, merged.growth,
-                merged.capped,
-            )  # fmt: skip
-            r += 4
-        elif r + 2 <= end:
-            dots_of_two(
-                measure.chance, at, dual.tilt, first, size, ORDINARY, r, merged.growth,
-                merged.capped,
-            )  # fmt: skip
-            r += 2
-        else:
-            dots_of_one(
-                measure.chance, at, dual.tilt, first, size, ORDINARY, r, merged.growth,
-                merged.capped,
-            )  # fmt: skip
-            r += 1
-
-
-@leaf
 def begin_plain(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual: Dual) -> bool:
     """Policy and scale of a row that is only tilted and stays in its line; False of others."""
     held = dual.held
@@ -236,7 +206,8 @@ def end_plain(
     merged = dual.merged
     tilt_rows(
         measure.chance, row_begin(graph, begin), dual.tilt, int64(graph.first[begin]),
-        dual.held.scale, merged.weight, begin, merged.table, row_begin(merged.lines, x), end - begin, row_size(graph, begin),
+        dual.held.scale, merged.weight, begin, merged.table, row_begin(merged.lines, x),
+        end - begin, row_size(graph, begin),
     )  # fmt: skip
     for r in range(begin, end):
         finish_pair(graph, r, x, measure, rows, dual)

@@ -26,6 +26,7 @@ from .log_storage import linear
 
 LONG = 16  # entries of rows that are taken eight at a time
 
+
 @kernel
 def forward(graph: Graph, chance: Floats, policy: Floats, mass: Floats) -> None:
     """mass(x) = q^{P,pi}(x) for P = chance (Section 2.1 of the paper).

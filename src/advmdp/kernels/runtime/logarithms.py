@@ -60,9 +60,7 @@ def log_of_ratio(lanes: Lanes, a: Any, b: Any) -> Any:
     builder, bits = lanes.builder, _integers(lanes)
     a_bits = builder.bitcast(a, bits)
     apart = builder.sub(a_bits, builder.bitcast(b, bits))
-    power = builder.ashr(
-        builder.add(apart, _every(bits, HALF)), _every(bits, FRACTION_BITS)
-    )
+    power = builder.ashr(builder.add(apart, _every(bits, HALF)), _every(bits, FRACTION_BITS))
     shift = builder.shl(power, _every(bits, FRACTION_BITS))
     near = builder.bitcast(builder.sub(a_bits, shift), lanes.kind)
     number = builder.bitcast(builder.add(power, _every(bits, WHOLE_BITS)), lanes.kind)

@@ -43,9 +43,10 @@ def over_pack(
     The function takes ``tables`` tables and where the pack begins in them, one or more ``vectors``
     over successors and where the entries begin in them, ``numbers`` arrays with a number for each
     row and where the pack begins in these, and how many entries a row has.  ``entry(lanes,
-    *entries, *factors, *numbers)`` gives what each of the ``sums`` grows by, and after that what is written to the
-    tables ``writes``; ``finish(lanes, *sums, *numbers)`` gives what is stored in the numbers
-    ``stores`` and, if it ``counts``, a condition: the function returns how many rows meet it.
+    *entries, *factors, *numbers)`` gives what each of the ``sums`` grows by, and after that what is
+    written to the tables ``writes``; ``finish(lanes, *sums, *numbers)`` gives what is stored in the
+    numbers ``stores`` and, if it ``counts``, a condition: the function returns how many rows meet
+    it.
     """
 
     def write(builder: Any, *arguments: Any) -> Any:

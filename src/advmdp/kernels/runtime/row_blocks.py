@@ -1,8 +1,8 @@
 """Neighbouring rows of equal length taken together, eight columns at a time (``line_sums``).
 
-What the rows of a state add up to is one sum for every column.  Row after row, it would be read back
-and written again for each of them; here it stays in a register until the last row is added.  Every
-sum has the order of the rows, as in the loops that stand here.
+What the rows of a state add up to is one sum for every column.  Row after row, it would be read
+back and written again for each of them; here it stays in a register until the last row is added.
+Every sum has the order of the rows, as in the loops that stand here.
 """
 
 from __future__ import annotations

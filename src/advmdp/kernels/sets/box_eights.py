@@ -62,9 +62,7 @@ def fill_eight_boxes(
 
 @interface.eight_probabilities.register(BoxRows)
 @leaf
-def most_in_eight_boxes(
-    graph: Graph, r: int, position: int, rows: BoxRows, out: Floats
-) -> None:
+def most_in_eight_boxes(graph: Graph, r: int, position: int, rows: BoxRows, out: Floats) -> None:
     if are_free(rows, r):
         for i in range(N_LANES):
             out[place(r) + i] = 1.0

@@ -2,7 +2,8 @@
 
 The same equation as in ``box_clip``, eight rows at a time, without a bracket.  A row that does not
 settle within a few passes, or whose entries are far beyond their bounds, is marked as odd; whoever
-asked solves it by itself.  What a lane finds does not depend on the rows beside it.
+asked solves it by itself.  What a lane finds does not depend on the rows beside it, but for
+rounding where one of these lies far beyond its bounds (``box_pack_logs``).
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ EXPONENTIAL = (1.0, 1.0, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040, 1 / 4
 CLIPPED = -1.0  # stands in the table of free entries where a bound holds
 
 
-def clip_entry(lanes: Lanes, weight: Any, lower: Any, upper: Any, factor: Any, c: Any) -> Sequence[Any]:
+def clip_entry(
+    lanes: Lanes, weight: Any, lower: Any, upper: Any, factor: Any, c: Any
+) -> Sequence[Any]:
     """The weight w, c w, and the latter clipped: to a bound even where c is beyond all floats."""
     w = lanes.times(weight, factor)
     wanted = lanes.times(c, w)

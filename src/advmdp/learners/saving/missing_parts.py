@@ -27,9 +27,9 @@ def completed(
         found |= kept
     for name in mine.keys() - found.keys():
         box = name.removesuffix("widths")
-        bounds = [found.get(f"{box}{side}") for side in ("lower", "upper")]
-        if name.endswith("rows.widths") and all(_are_of(layout, table) for table in bounds):
-            lower, upper = bounds
+        sides = (f"{box}lower", f"{box}upper")
+        if name.endswith("rows.widths") and all(_are_of(layout, found.get(side)) for side in sides):
+            lower, upper = (found[side] for side in sides)
             found[name] = np.add.reduceat(upper - lower, layout.row_start[:-1])
     return found
 
