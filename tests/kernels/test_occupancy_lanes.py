@@ -41,7 +41,8 @@ def random_rows(layout: Layout, rng: np.random.Generator) -> BoxRows:
         lower.append(np.maximum(p - width * rng.random(size), 0.0) if status[r] != FREE else 0 * p)
         upper.append(np.minimum(p + width, 1.0) if status[r] != FREE else np.ones(size))
         slack.append(max(1.0 - lower[-1].sum(), 0.0))
-    return BoxRows(status, np.concatenate(lower), np.concatenate(upper), np.array(slack))
+    widths = np.array([(high - low).sum() for low, high in zip(lower, upper, strict=True)])
+    return BoxRows(status, np.concatenate(lower), np.concatenate(upper), np.array(slack), widths)
 
 
 def some_world(sizes: list[int], seed: int) -> tuple[Layout, BoxRows, Array]:

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from numba import njit
 from numba.core.errors import TypingError
 
-from advmdp.kernels.kl.commit import ORDINARY
-from advmdp.kernels.model.log_storage import TINY
 from advmdp.kernels.runtime import passes
-from advmdp.kernels.sets import box_counts, box_passes
+from advmdp.kernels.sets import box_passes
 
 SIZES = [*range(1, 20), 24, 31, 32, 33, 100]
 PADDING = 9  # entries around a row that no pass may read or write
@@ -33,11 +31,10 @@ def compiled(function: Any) -> Callable[..., Any]:
 
 
 NAMES = {
-    passes: ["inner", "dot", "dot_and_add", "dot_and_low", "sum_and_low"],
+    passes: ["inner", "total", "dot", "dot_and_add", "dot_and_low", "sum_and_low"],
     box_passes: ["crowded", "tightness", "clip_sum", "clip_bend"],
 }
-NAMES[passes] += ["group_sums", "scale", "tilt", "dot_and_capped"]
-NAMES[box_counts] = ["sum_of_widths"]
+NAMES[passes] += ["group_sums", "scale", "tilt"]
 PASSES = {name: compiled(getattr(room, name)) for room, names in NAMES.items() for name in names}
 
 
@@ -88,10 +85,7 @@ def test_sums_are_added_in_the_promised_order(size: int, seed: int) -> None:
     assert call("dot", signed, vector) == in_lanes(positive * vector)
     total, low = call("dot_and_low", signed, vector, numbers=(0.1,))
     assert (total, low) == (in_lanes(positive * vector), (positive * vector < 0.1).sum())
-    capped = np.minimum(positive * vector, 0.1)
-    assert call("dot_and_capped", signed, vector, numbers=(0.1,)) == (total, in_lanes(capped))
-    widths = in_lanes(data["upper"] - data["lower"])
-    assert call("sum_of_widths", data["lower"], data["upper"]) == widths
+    assert call("total", signed) == in_lanes(signed)
     total, low = call("sum_and_low", signed, numbers=(0.2,))
     assert (total, low) == (in_lanes(signed), (signed < 0.2).sum())
     terms = signed * vector
@@ -99,17 +93,6 @@ def test_sums_are_added_in_the_promised_order(size: int, seed: int) -> None:
         in_lanes(np.where(part, terms, 0.0)) for part in (True, group == 1, group == 2)
     )
     assert call("group_sums", signed, vector, group) == expected
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_a_cap_that_is_a_power_of_two_tells_whether_a_term_is_below_it(size: int) -> None:
-    for seed in range(20):
-        value = np.random.default_rng(seed).random(size) + ORDINARY
-        _, capped = call("dot_and_capped", value, np.ones(size), numbers=(ORDINARY,))
-        assert capped == size * ORDINARY
-        value[seed % size] = (0.0, TINY, -700.0)[seed % 3]
-        _, capped = call("dot_and_capped", value, np.ones(size), numbers=(ORDINARY,))
-        assert capped < size * ORDINARY
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -102,7 +102,8 @@ def boxes(layout: am.Layout, rng: Rng) -> Made:
     upper = np.where(free, 1.0, np.minimum(1.0, centre + width * rng.random(len(centre))))
     slack = 1.0 - np.add.reduceat(lower, layout.row_start[:-1])
     plain = list(map(PlainRow.between, split(layout, lower), split(layout, upper)))
-    return BoxRows(status, lower, upper, slack), plain
+    widths = np.add.reduceat(upper - lower, layout.row_start[:-1])
+    return BoxRows(status, lower, upper, slack, widths), plain
 
 
 def balls(layout: am.Layout, rng: Rng) -> Made:

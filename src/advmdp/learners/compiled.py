@@ -31,6 +31,7 @@ from advmdp.learners.feedback import (
 )
 from advmdp.learners.own_program import OwnProgram
 from advmdp.learners.saving.first_version import is_first_version, renamed
+from advmdp.learners.saving.missing_parts import completed
 from advmdp.learners.saving.saveable import Saveable, Saved
 from advmdp.learners.saving.state_invariants import check_state
 from advmdp.one_thread import OneThread
@@ -156,15 +157,12 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state()`` returned, on a learner made with the same parameters.
 
-        Arrays without entries may be missing, and so may kept factors: files of versions without
-        that part lack them.
+        What earlier versions did not keep may be missing (``saving/missing_parts``).
         """
         mine = lasting_arrays(self._state)
         if is_first_version(saved):
             saved = renamed(saved, mine)
-        saved = {**{name: array for name, array in mine.items() if array.size == 0}, **saved}
-        kept = {name: np.zeros_like(array) for name, array in mine.items() if ".kept." in name}
-        saved = saved if kept.keys() & saved.keys() else {**kept, **saved}
+        saved = completed(saved, mine, self.layout)
         if set(saved) != set(mine):
             raise InvalidInput(
                 f"restore: the saved state has other parts ({len(saved)}, expected {len(mine)}); "

@@ -138,7 +138,10 @@ class BoxSet(ConfidenceSet, rows=BoxRows):
         vacuous = np.logical_and.reduceat((low == 0) & (high == 1), start)
         free = vacuous | (layout.row_sizes() == 1)
         status = np.where(free, FREE, BOUND).astype(np.uint8)
-        self.layout, self.rows = layout, BoxRows(status, low, high, 1.0 - low_sum)
+        self.layout, self.rows = (
+            layout,
+            BoxRows(status, low, high, 1.0 - low_sum, np.add.reduceat(high - low, start)),
+        )
 
     def _possible(self) -> NDArray[np.bool_]:
         possible: NDArray[np.bool_] = self.rows.upper > 0.0

@@ -38,6 +38,9 @@ from advmdp.layout import Floats, Layout
 NARROW = 12
 # Rows with fewer successors than this in their widest layer are solved one by one, not in packs.
 LEAST_PACKED = 4
+# Packs of wider layers do not stay in the nearest memory, and their tables are half as much again
+# as all others.
+MOST_PACKED = 40
 # Wider layers keep no factors: these would be most of a learner's file.
 MOST_KEPT = NARROW
 # Conjugate gradients need more products the more layers there are, and a product over scattered
@@ -125,7 +128,7 @@ def _new_held_rows(layout: Layout) -> HeldRows:
 def _has_packs(layout: Layout) -> bool:
     """Whether rows are dense, and long enough to gain by lying side by side."""
     sizes = layout.layer_sizes
-    return layout.is_dense and is_wide(layout) is None and max(sizes) >= LEAST_PACKED
+    return layout.is_dense and LEAST_PACKED <= max(sizes) <= MOST_PACKED
 
 
 def _pack_places(layout: Layout, n_layers: int) -> tuple[States, States, int, int]:
@@ -144,9 +147,10 @@ def _new_packed_rows(layout: Layout) -> PackedRows:
     """Room for all rows in packs of eight."""
     slot_at, entry_at, n_slots, n_entries = _pack_places(layout, layout.n_layers)
     shapes = {"n_packs": len(slot_at), "slot": layout.n_rows if n_slots else 0}
-    shapes |= dict.fromkeys(("weight", "lower", "upper", "chance", "free"), n_entries)
-    shapes["resting"] = n_slots // N_LANES
-    counted = ("n_packs", "slot", "row", "start", "resting")
+    tables = ("weight", "lower", "upper", "low", "high", "chance", "free")
+    shapes |= dict.fromkeys(tables, n_entries)
+    shapes |= dict.fromkeys(("resting", "distant"), n_slots // N_LANES)
+    counted = ("n_packs", "slot", "row", "start", "resting", "distant")
     return PackedRows(
         slot_at,
         entry_at,
@@ -163,8 +167,12 @@ def _new_merged_rows(layout: Layout) -> MergedRows:
         lines=lines,
         table=np.zeros(int(lines.row_start[-1])),
         weight=np.full(layout.n_rows, np.nan),
+        growth=np.zeros(layout.n_rows),
+        capped=np.zeros(layout.n_rows),
         lead=np.zeros(n_states),
         mass=np.zeros(n_states),
+        factor=np.zeros(n_states),
+        dot=np.zeros(n_states),
         tight=np.zeros(n_states),
         others=np.zeros(n_states, dtype=np.int64),
     )
@@ -227,8 +235,10 @@ def _new_lanes(layout: Layout) -> ReachInLanes:
 
 
 def _new_packs(layout: Layout) -> ReachInPacks:
-    """Room for the boxes of all rows but the last layer's, where the sweep has packs as well."""
-    slot_at, entry_at, n_slots, n_entries = _pack_places(layout, layout.n_layers - 1)
+    """Room for the boxes of all rows but the last layer's, where rows are dense and short."""
+    narrow = max(layout.layer_sizes) <= NARROW
+    n_layers = layout.n_layers - 1 if narrow else 0
+    slot_at, entry_at, n_slots, n_entries = _pack_places(layout, n_layers)
     start = np.zeros(n_slots, dtype=np.int64)
     for k, at in enumerate(slot_at):
         begins = layout.row_start[layout.layer_rows(k)]
@@ -246,6 +256,7 @@ def free_boxes(layout: Layout, least_occupancy: float = 0.0) -> BoxRows:
         lower=np.zeros(n_entries),
         upper=np.ones(n_entries),
         slack=np.ones(n_rows),
+        widths=layout.row_sizes().astype(np.float64),
         least_occupancy=least_occupancy,
     )
     return with_known_rows(layout, rows)

@@ -18,13 +18,15 @@ import math
 from ..model.graph import Graph, row_begin, row_size
 from ..model.log_storage import linear
 from ..model.measure import Measure
-from ..runtime.indices import place
+from ..runtime.indices import int64, place
 from ..runtime.row_blocks import HAS_BLOCKS
+from ..runtime.row_dots import dots_of_eight, dots_of_four, dots_of_one, dots_of_two
 from ..runtime.targets import leaf
 from ..sets.held import is_merged
 from .dual import Dual
 
 NOT_IN = -1.0
+ORDINARY = 2.0**-664  # a power of two, and more than ``log_storage.TINY``
 LONG = 32  # entries of a line that is carried over; with ten it is worth nothing
 
 
@@ -87,3 +89,38 @@ def forget_line_of(r: int, dual: Dual) -> None:
     """Whatever the line was formed with, it does not stand."""
     if HAS_BLOCKS:
         dual.merged.weight[r] = math.nan
+
+
+@leaf
+def find_growths(graph: Graph, begin: int, end: int, measure: Measure, dual: Dual) -> None:
+    """<p~, tilt> of rows begin .. end - 1 of a state, and whether one of their terms is tiny."""
+    merged = dual.merged
+    r = begin
+    while r < end:
+        at = row_begin(graph, r)
+        first = int64(graph.first[r])
+        size = row_size(graph, r)
+        if r + 8 <= end:
+            dots_of_eight(
+                measure.chance, at, dual.tilt, first, size, ORDINARY, r, merged.growth,
+                merged.capped,
+            )  # fmt: skip
+            r += 8
+        elif r + 4 <= end:
+            dots_of_four(
+                measure.chance, at, dual.tilt, first, size, ORDINARY, r, merged.growth,
+                merged.capped,
+            )  # fmt: skip
+            r += 4
+        elif r + 2 <= end:
+            dots_of_two(
+                measure.chance, at, dual.tilt, first, size, ORDINARY, r, merged.growth,
+                merged.capped,
+            )  # fmt: skip
+            r += 2
+        else:
+            dots_of_one(
+                measure.chance, at, dual.tilt, first, size, ORDINARY, r, merged.growth,
+                merged.capped,
+            )  # fmt: skip
+            r += 1

@@ -26,7 +26,7 @@ from ..model.log_storage import TINY, from_log, linear, logarithm
 from ..model.measure import Measure
 from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64
-from ..runtime.passes import dot_and_capped, sum_and_low
+from ..runtime.passes import sum_and_low
 from ..runtime.row_blocks import HAS_BLOCKS, tilt_rows
 from ..runtime.targets import FOR_CUDA, kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
@@ -40,14 +40,20 @@ from ..sets.held import (
     log_scale_of,
 )
 from ..sets.interface import has_tightness, known_matrices
-from .carried_lines import add_to_line, clear_line, is_carried, leave_out, note_weight
+from .carried_lines import (
+    ORDINARY,
+    add_to_line,
+    clear_line,
+    find_growths,
+    is_carried,
+    leave_out,
+    note_weight,
+)
 from .dual import Dual
 from .known_passes import close_gap
 from .known_sweep import forward_known, has_matrices, only_policy_moves
 from .merged_rows import may_be_merged, note_tightness
 from .packs import is_clipped, spell_out, write_solutions
-
-ORDINARY = 2.0**-664  # a power of two, and more than TINY
 
 
 @leaf
@@ -166,11 +172,17 @@ def commit_pair(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual:
 
 
 @leaf
+def pour_out(graph: Graph, r: int, x: int, measure: Measure, dual: Dual) -> None:
+    """Add what flows out of a row to its successors."""
+    flow = dual.term[x] * linear(measure.policy[r])
+    row_add(graph, r, measure.chance, flow, dual.term)
+
+
+@leaf
 def commit_and_pour(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
     """``commit_pair``, and what flows out of the row while it is at hand."""
     commit_pair(graph, r, x, measure, rows, dual)
-    flow = dual.term[x] * linear(measure.policy[r])
-    row_add(graph, r, measure.chance, flow, dual.term)
+    pour_out(graph, r, x, measure, dual)
 
 
 @leaf
@@ -180,13 +192,9 @@ def begin_plain(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual:
     inside = is_free(rows, r) or (has_tightness(rows) and is_bound(rows, r))
     if not inside or is_written(held, r) or is_point(held, r):
         return False
-    begin = row_begin(graph, r)
-    size = row_size(graph, r)
-    first = int64(graph.first[r])
-    growth, capped = dot_and_capped(measure.chance, begin, dual.tilt, first, size, ORDINARY)
-    if capped != size * ORDINARY:
+    if dual.merged.capped[r] != row_size(graph, r) * ORDINARY:
         return False  # some entry may be tiny
-    hold_share(graph, r, x, growth, measure, dual)
+    hold_share(graph, r, x, dual.merged.growth[r], measure, dual)
     commit_choice(graph, r, x, measure, dual)
     note_weight(r, measure.policy[r], dual)
     return True
@@ -196,14 +204,14 @@ def begin_plain(graph: Graph, r: int, x: int, measure: Measure, rows: Any, dual:
 def end_plain(
     graph: Graph, begin: int, end: int, x: int, measure: Measure, rows: Any, dual: Dual
 ) -> None:
-    """Tilt rows begin .. end - 1 of state x, and add them to its line and to what flows on."""
+    """Tilt rows begin .. end - 1 of state x, and add them to its line."""
     if begin == end:
         return
     merged = dual.merged
     tilt_rows(
         measure.chance, row_begin(graph, begin), dual.tilt, int64(graph.first[begin]),
-        dual.held.scale, merged.weight, begin, dual.term[x], dual.term,
-        merged.table, row_begin(merged.lines, x), end - begin, row_size(graph, begin),
+        dual.held.scale, merged.weight, begin, merged.table, row_begin(merged.lines, x),
+        end - begin, row_size(graph, begin),
     )  # fmt: skip
     for r in range(begin, end):
         finish_pair(graph, r, x, measure, rows, dual)
@@ -211,20 +219,26 @@ def end_plain(
 
 @leaf
 def commit_with_line(graph: Graph, x: int, measure: Measure, rows: Any, dual: Dual) -> None:
-    """``commit_and_pour`` for the rows of a state, and the line that comes of them."""
+    """``commit_and_pour`` for the rows of a state, and the line that comes of them.
+
+    What flows out of the rows in the line is read off the line.
+    """
     clear_line(x, dual)
     begin = x * graph.n_actions
+    find_growths(graph, begin, begin + graph.n_actions, measure, dual)
     for r in range(begin, begin + graph.n_actions):
         if not begin_plain(graph, r, x, measure, rows, dual):
             end_plain(graph, begin, r, x, measure, rows, dual)
-            commit_and_pour(graph, r, x, measure, rows, dual)
+            commit_pair(graph, r, x, measure, rows, dual)
             if may_be_merged(rows, r, dual):
                 note_weight(r, measure.policy[r], dual)
                 add_to_line(graph, r, x, measure, dual)
             else:
                 leave_out(r, dual)
+                pour_out(graph, r, x, measure, dual)
             begin = r + 1
     end_plain(graph, begin, (x + 1) * graph.n_actions, x, measure, rows, dual)
+    row_add(dual.merged.lines, x, dual.merged.table, dual.term[x], dual.term)
 
 
 @leaf

@@ -32,8 +32,12 @@ class MergedRows(NamedTuple):
     lines: Graph  # a line for each state, as rows of a layout with one action
     table: Scratch[Floats]  # C(x, x'), without the tilt
     weight: Scratch[Floats]  # (R,) what the table was formed with (``carried_lines``)
+    growth: Scratch[Floats]  # (R,) of rows in lines: <p~, tilt>, and the sum of its terms
+    capped: Scratch[Floats]  # (R,) with none above a cap
     lead: Scratch[Floats]  # (S,) what a line is multiplied with, next to the tilt, to give flows
     mass: Scratch[Floats]  # (S,) the flow through the line
+    factor: Scratch[Floats]  # (S,) of a pass over lines: what each is multiplied with,
+    dot: Scratch[Floats]  # (S,) and its product with the vector
     tight: Scratch[Floats]  # (S,) the tightest row of the line
     others: Scratch[NDArray[np.int64]]  # (S,) how many rows of the state are not in the line
 

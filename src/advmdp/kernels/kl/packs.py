@@ -17,11 +17,12 @@ from ..runtime.indices import int64
 from ..runtime.packs import add_packs, gather_pack, scatter_pack
 from ..runtime.targets import kernel, leaf
 from ..runtime.vectors import N_LANES
-from ..sets.held import SMALLEST, hold_written, is_written
+from ..sets.held import SMALLEST, UNKNOWN, hold_written, is_written
 from ..sets.interface import guess_packed, load_pack, solve_packed, solves_packs
-from ..sets.packed import PackedRows, spread_pack
+from ..sets.packed import DISTANT, NEARBY, PackedRows, spread_pack
 from .dual import Dual
 
+OUTSIDE = 1.1  # tightness of a row some entry of which is far beyond its bound
 FEWEST = 3  # rows of a layer: fewer are solved one by one
 
 
@@ -103,10 +104,15 @@ def choose_packs(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
             gather_pack(measure.chance, packed.start, slot, packed.weight, begin, size)
             load_pack(rows, packed, begin, slot, size)
             rests = 1
+            distant = NEARBY
             for lane in range(slot, slot + N_LANES):
-                if not (dual.held.tight[packed.row[lane]] <= 1.0):
+                tight = dual.held.tight[packed.row[lane]]
+                if not (tight <= 1.0):
                     rests = 0
+                if tight > OUTSIDE and tight != UNKNOWN:
+                    distant = DISTANT
             packed.resting[slot // N_LANES] = rests
+            packed.distant[slot // N_LANES] = distant
 
 
 @leaf
@@ -161,7 +167,7 @@ def solve_packs(graph: Graph, k: int, rows: Any, dual: Dual, at_zero: bool) -> N
             if at_zero and packed.resting[slot // N_LANES] == 1:
                 rest_pack(packed, begin, slot, size)
             else:
-                solve_packed(rows, packed, begin, dual.tilt, there, slot, size)
+                solve_packed(rows, packed, begin, dual.tilt, dual.beta, there, slot, size)
 
 
 @leaf

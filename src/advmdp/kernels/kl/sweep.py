@@ -31,6 +31,7 @@ from ..runtime.targets import leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import SMALLEST, is_merged, is_scaled, is_written
 from .dual import Dual
+from .line_passes import goes_by_lines, pass_over_lines
 from .merged_rows import line_dot, line_dot_and_add, sift_state, widest_tilt
 from .packs import is_solved, pour_packs, put_back, solve_packs, take_row
 from .row_oracle import solve_any_row
@@ -93,6 +94,13 @@ def pour_lines(graph: Graph, k: int, dual: Dual) -> None:
     merged = dual.merged
     here = layer_begin(graph, k)
     there = layer_end(graph, k)
+    if goes_by_lines(graph, k, dual):
+        for x in range(here, there):
+            merged.factor[x] = merged.lead[x]
+        pass_over_lines(graph, k, dual, dual.tilt, dual.flows.free_sum)
+        for x in range(here, there):
+            merged.mass[x] = merged.dot[x]
+        return
     if HAS_BLOCKS and has_full_rows(merged.lines, k):
         begin = row_begin(merged.lines, here)
         width = layer_end(graph, k + 1) - there

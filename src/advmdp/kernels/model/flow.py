@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 
 from ..runtime.line_products import add_lines
+from ..runtime.passes import HAS_LANES
 from ..runtime.row_blocks import HAS_BLOCKS
+from ..runtime.row_dots import eight_dots
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, broadcast, n_threads, shared, thread
+from ..runtime.vectors import N_LANES
 from .graph import (
     Floats,
     Graph,
@@ -20,10 +23,12 @@ from .graph import (
     row_begin,
     row_dot,
     row_part,
+    row_size,
 )
 from .log_storage import linear
 
 SHORT = 31  # successors of a row: longer rows are best read one after the other
+LONG = 16  # entries of rows that are taken eight at a time
 
 
 @kernel
@@ -134,6 +139,30 @@ def expected_loss(graph: Graph, policy: Floats, mass: Floats, losses: Floats) ->
     return total
 
 
+@leaf
+def has_long_rows(graph: Graph, k: int) -> bool:
+    """Whether all rows of layer k lead to all of the next one, and that is wide."""
+    first = layer_begin(graph, k) * graph.n_actions
+    end = layer_end(graph, k) * graph.n_actions
+    width = layer_end(graph, k + 1) - layer_end(graph, k)
+    n_entries = row_begin(graph, end) - row_begin(graph, first)
+    return width >= LONG and n_entries == width * (end - first)
+
+
+@leaf
+def all_row_dots(graph: Graph, k: int, chance: Floats, value: Floats, out: Floats) -> None:
+    """out(r) = <row r, value>  for all rows of layer k."""
+    r = layer_begin(graph, k) * graph.n_actions
+    end = layer_end(graph, k) * graph.n_actions
+    there = layer_end(graph, k)
+    while r + N_LANES <= end:
+        eight_dots(chance, row_begin(graph, r), value, there, row_size(graph, r), r, out)
+        r += N_LANES
+    while r < end:
+        out[r] = row_dot(graph, r, chance, value)
+        r += 1
+
+
 @kernel
 def best_response(
     graph: Graph, chance: Floats, losses: Floats, value: Floats, policy: Floats
@@ -145,13 +174,17 @@ def best_response(
     value[value.shape[0] - 1] = 0.0
     for back in range(n_layers(graph)):
         k = n_layers(graph) - 1 - back
+        together = HAS_LANES and has_long_rows(graph, k)
+        if together:
+            all_row_dots(graph, k, chance, value, policy)
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             best = math.inf
             choice = -1
             for a in range(graph.n_actions):
                 r = x * graph.n_actions + a
+                later = policy[r] if together else row_dot(graph, r, chance, value)
                 policy[r] = 0.0
-                cost = losses[r] + row_dot(graph, r, chance, value)
+                cost = losses[r] + later
                 if cost < best:
                     best = cost
                     choice = r

@@ -28,6 +28,7 @@ from ..runtime.prefetch import FETCHES
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.interface import fetch_entry
+from .layer_maxima import average_maxima, find_maxima, goes_by_eight
 from .linear_maximum import (
     Reach,
     has_fewer_successors,
@@ -109,6 +110,10 @@ def largest_state_occupancy(
         here = k - 1 - back
         if back > 0 or printed:
             sort_layer(graph, here + 1, reach)
+        if not printed and goes_by_eight(graph, here, rows):
+            find_maxima(graph, here, back, target, rows, reach)
+            average_maxima(graph, here, policy, reach)
+            continue
         if MAY_SHARE and n_threads() > 1:  # each takes some rows
             first = layer_begin(graph, here) * graph.n_actions
             for r in shared(first, layer_end(graph, here) * graph.n_actions):

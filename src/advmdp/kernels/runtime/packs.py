@@ -33,23 +33,26 @@ def over_pack(
     tables: int,
     numbers: int,
     sums: int,
+    vectors: int = 1,
     writes: Sequence[int] = (),
     stores: Sequence[int] = (),
     counts: bool = False,
 ) -> Callable[[F], F]:
     """Replace a loop over the rows of a pack by ``entry`` and ``finish`` on the CPU.
 
-    The function takes ``tables`` tables and where the pack begins in them, a vector over successors
-    and where the entries begin in it, ``numbers`` arrays with a number for each row and where the
-    pack begins in these, and how many entries a row has.  ``entry(lanes, *entries, factor,
-    *numbers)`` gives what each of the ``sums`` grows by, and after that what is written to the
-    tables ``writes``; ``finish(lanes, *sums, *numbers)`` gives what is stored in the numbers
-    ``stores`` and, if it ``counts``, a condition: the function returns how many rows meet it.
+    The function takes ``tables`` tables and where the pack begins in them, one or more ``vectors``
+    over successors and where the entries begin in them, ``numbers`` arrays with a number for each
+    row and where the pack begins in these, and how many entries a row has.  ``entry(lanes,
+    *entries, *factors, *numbers)`` gives what each of the ``sums`` grows by, and after that what is
+    written to the tables ``writes``; ``finish(lanes, *sums, *numbers)`` gives what is stored in the
+    numbers ``stores`` and, if it ``counts``, a condition: the function returns how many rows meet
+    it.
     """
 
     def write(builder: Any, *arguments: Any) -> Any:
-        columns, (begin, vector, first) = arguments[:tables], arguments[tables : tables + 3]
-        of_rows, (slot, size) = arguments[tables + 3 : -2], arguments[-2:]
+        columns, begin = arguments[:tables], arguments[tables]
+        *over_successors, first = arguments[tables + 1 : tables + vectors + 2]
+        of_rows, (slot, size) = arguments[tables + vectors + 2 : -2], arguments[-2:]
         lanes = Lanes(builder, size)
         homes = [builder.gep(array, [slot]) for array in of_rows]
         own = [lanes.load(home) for home in homes]
@@ -57,8 +60,9 @@ def over_pack(
         def grown(j: Any, held: Sequence[Any]) -> list[Any]:
             at = builder.add(begin, builder.mul(j, j.type(N_LANES)))
             places = [builder.gep(column, [at]) for column in columns]
-            factor = builder.load(builder.gep(vector, [builder.add(first, j)]))
-            found = entry(lanes, *map(lanes.load, places), lanes.spread(factor), *own)
+            there = builder.add(first, j)
+            factors = [builder.load(builder.gep(vector, [there])) for vector in over_successors]
+            found = entry(lanes, *map(lanes.load, places), *map(lanes.spread, factors), *own)
             for k, value in zip(writes, found[sums:], strict=True):
                 lanes.store(value, places[k])
             return list(map(lanes.add, held, found[:sums]))

@@ -35,6 +35,19 @@ def inner(a: Floats, a_begin: int, b: Floats, b_begin: int, size: int) -> float:
     return total
 
 
+def _total(lanes: Lanes, value: Any) -> Sequence[Any]:
+    return [value]
+
+
+@vectorised(_total)
+def total(a: Floats, begin: int, size: int) -> float:
+    """The sum of ``a``."""
+    found = 0.0
+    for j in range(size):
+        found += a[begin + j]
+    return found
+
+
 def _group_sums(lanes: Lanes, value: Any, factor: Any, group: Any) -> Sequence[Any]:
     term = lanes.times(value, factor)
     nothing = lanes.every(0.0)
@@ -111,29 +124,6 @@ def dot_and_low(
         total += value
         low += 1.0 if value < limit else 0.0
     return total, low
-
-
-def _dot_and_capped(lanes: Lanes, value: Any, factor: Any, cap: Any) -> Sequence[Any]:
-    (term,) = _dot(lanes, value, factor)
-    return [term, lanes.smaller(term, cap)]
-
-
-@vectorised(_dot_and_capped, n_results=2)
-def dot_and_capped(
-    table: Floats, begin: int, vector: Floats, first: int, size: int, cap: float
-) -> tuple[float, float]:
-    """``dot``, and the sum of its terms with none above the cap.
-
-    For a cap that is a power of two the latter is exactly ``size * cap`` when no term is below it:
-    that takes half the instructions of counting.
-    """
-    total = 0.0
-    capped = 0.0
-    for j in range(size):
-        value = max(table[begin + j], 0.0) * vector[first + j]
-        total += value
-        capped += min(value, cap)
-    return total, capped
 
 
 def _sum_and_low(lanes: Lanes, value: Any, limit: Any) -> Sequence[Any]:

@@ -85,3 +85,31 @@ def repeat_any(
         phi.add_incoming(first, before)
         phi.add_incoming(last, inside)
     return result
+
+
+def repeat_while(
+    builder: Any,
+    count: Any,
+    start: Sequence[Any],
+    grown: Callable[[Any, Any], tuple[Sequence[Any], Any]],
+) -> list[Any]:
+    """``held, goes_on = grown(j, held)`` for j = 0 .. count - 1, of which there is at least one.
+
+    It ends early where it does not go on.
+    """
+    before, loop = builder.block, builder.append_basic_block()
+    after = builder.append_basic_block()
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    j = builder.phi(count.type)
+    held = [builder.phi(value.type) for value in start]
+    found, goes_on = grown(j, held)
+    following = builder.add(j, count.type(1))
+    begun, then = [count.type(0), *start], [following, *found]
+    for phi, first, later in zip([j, *held], begun, then, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(later, builder.block)
+    left = builder.icmp_signed("<", following, count)
+    builder.cbranch(builder.and_(left, goes_on), loop, after)
+    builder.position_at_end(after)
+    return list(found)

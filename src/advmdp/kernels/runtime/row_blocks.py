@@ -1,8 +1,8 @@
 """Neighbouring rows of equal length taken together, eight columns at a time (``line_sums``).
 
-What the rows of a state add up to, and what flows out of them, is one sum for every column.  Row
-after row, it would be read back and written again for each of them; here it stays in a register
-until the last row is added.  Every sum has the order of the rows, as in the loops that stand here.
+What the rows of a state add up to is one sum for every column.  Row after row, it would be read
+back and written again for each of them; here it stays in a register until the last row is added.
+Every sum has the order of the rows, as in the loops that stand here.
 """
 
 from __future__ import annotations
@@ -50,8 +50,6 @@ def _tilt_rows(
     scale: Any,
     weight: Any,
     row: Any,
-    mass: Any,
-    out: Any,
     line: Any,
     line_begin: Any,
     count: Any,
@@ -66,14 +64,10 @@ def _tilt_rows(
             value = builder.fmul(_linear(strip, table, here), tilt)
             builder.store(value, strip.place(table, here), align=8)
             _fetch_next(strip, table, begin, j, count, size)
-            share = _at(strip, weight, r)
-            flows = builder.fmul(strip.spread(builder.fmul(mass, share)), value)
-            shares = builder.fmul(strip.spread(share), value)
-            return [builder.fadd(held[0], flows), builder.fadd(held[1], shares)]
+            shares = builder.fmul(strip.spread(_at(strip, weight, r)), value)
+            return [builder.fadd(held[0], shares)]
 
-        starts = [strip.load(out, first), strip.load(line, line_begin)]
-        inflow, merged = repeat(builder, count, starts, more)
-        builder.store(inflow, strip.place(out, first), align=8)
+        (merged,) = repeat(builder, count, [strip.load(line, line_begin)], more)
         builder.store(merged, strip.place(line, line_begin), align=8)
 
     write_strips(builder, size, write)
@@ -88,8 +82,6 @@ def tilt_rows(
     scale: Floats,
     weight: Floats,
     row: int,
-    mass: float,
-    out: Floats,
     line: Floats,
     line_begin: int,
     count: int,
@@ -97,16 +89,12 @@ def tilt_rows(
 ) -> None:
     """table = max(table, 0) * scale(row + j) * vector  of ``count`` rows, and what it adds up to.
 
-    ``mass * weight(row + j) * table`` is added to ``out``, which lies as the vector does, and
-    ``weight(row + j) * table`` to ``line``.
+    ``weight(row + j) * table`` is added to ``line``.
     """
     for c in range(size):
-        inflow = out[first + c]
         merged = line[line_begin + c]
         for j in range(count):
             e = begin + j * size + c
             table[e] = max(table[e], 0.0) * (scale[row + j] * vector[first + c])
-            inflow += mass * weight[row + j] * table[e]
             merged += weight[row + j] * table[e]
-        out[first + c] = inflow
         line[line_begin + c] = merged

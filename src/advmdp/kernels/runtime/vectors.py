@@ -32,7 +32,7 @@ class Lanes:
     def __init__(self, builder: Any, size: Any) -> None:
         from llvmlite import ir
 
-        self._ir, self._builder = ir, builder
+        self._ir, self._builder, self.builder = ir, builder, builder
         self._short = ir.IntType(32)
         self.kind = ir.VectorType(ir.DoubleType(), N_LANES)
         self._numbers = ir.VectorType(size.type, N_LANES)(list(range(N_LANES)))
@@ -72,6 +72,11 @@ class Lanes:
     def neither(self, a: Any, b: Any) -> Any:
         """Whether none of two conditions holds."""
         return self._builder.not_(self._builder.or_(a, b))
+
+    def some(self, condition: Any) -> Any:
+        """Whether a condition holds in any lane."""
+        bits = self._builder.bitcast(condition, self._ir.IntType(N_LANES))
+        return self._builder.icmp_unsigned("!=", bits, bits.type(0))
 
     def polynomial(self, x: Any, coefficients: Sequence[float]) -> Any:
         """The polynomial with these coefficients, the constant first."""
@@ -157,6 +162,14 @@ class Lanes:
         module = self._builder.module
         function = module.globals.get(name) or self._ir.Function(module, kind, name)
         return self._builder.call(function, [a])
+
+    def fused(self, a: Any, b: Any, c: Any) -> Any:
+        """a b + c with one rounding."""
+        kind = self._ir.FunctionType(self.kind, [self.kind] * 3)
+        name = f"llvm.fma.v{N_LANES}f64"
+        module = self._builder.module
+        function = module.globals.get(name) or self._ir.Function(module, kind, name)
+        return self._builder.call(function, [a, b, c])
 
     def first(self, lanes: Any, width: int) -> Any:
         """The first few lanes."""

@@ -4,7 +4,8 @@
 """
 
 from . import box_counts as box_counts  # the second half of the box, which registers itself
-from . import box_lanes as box_lanes  # and its other parts
+from . import box_eights as box_eights  # and its other parts
+from . import box_lanes as box_lanes
 from . import box_packs as box_packs
 from .ball import BallRows
 from .box import BoxRows

@@ -51,6 +51,7 @@ class BoxRows(NamedTuple):
     lower: Lasting[Floats]  # (E,)
     upper: Lasting[Floats]  # (E,)
     slack: Lasting[Floats]  # (R,) 1 - sum of the lower bounds
+    widths: Lasting[Floats]  # (R,) sum of upper - lower
     least_occupancy: Switch[float] = 0.0
 
 
@@ -110,6 +111,7 @@ def close_box(graph: Graph, r: int, transition: Floats, rows: BoxRows) -> None:
     begin = row_begin(graph, r)
     rows.status[r] = KNOWN
     rows.slack[r] = 0.0
+    rows.widths[r] = 0.0
     for e in range(begin, begin + row_size(graph, r)):
         rows.lower[e] = transition[e]
         rows.upper[e] = transition[e]

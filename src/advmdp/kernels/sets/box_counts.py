@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from ..model.graph import Floats, Graph, row_begin, row_size
 from ..model.row_status import BOUND, FREE, is_free
 from ..model.visits import Visits
 from ..runtime.indices import int64
+from ..runtime.passes import total
 from ..runtime.targets import kernel, leaf
-from ..runtime.vectors import Lanes, vectorised
 from . import interface
 from .box import BoxRows
 
@@ -32,7 +30,8 @@ def bernstein_row(graph: Graph, r: int, visits: Visits, log_term: float, rows: B
     n = float(visits.pairs[int64(visits.counter[r])])
     inverse = log_term / max(1.0, n - 1.0)
     constant = 14.0 / 3.0 * inverse
-    total = 0.0
+    low = 0.0
+    widths = 0.0
     vacuous = True
     for j in range(size):
         centre = visits.triples[cell + j] / max(1.0, n)
@@ -41,9 +40,11 @@ def bernstein_row(graph: Graph, r: int, visits: Visits, log_term: float, rows: B
         upper = min(1.0, centre + width)
         rows.lower[begin + j] = lower
         rows.upper[begin + j] = upper
-        total += lower
+        low += lower
+        widths += upper - lower
         vacuous = vacuous and lower == 0.0 and upper == 1.0
-    rows.slack[r] = 1.0 - total
+    rows.slack[r] = 1.0 - low
+    rows.widths[r] = widths
     rows.status[r] = FREE if vacuous or size == 1 else BOUND
 
 
@@ -53,32 +54,17 @@ def copy_box_row(graph: Graph, r: int, rows: BoxRows, target: BoxRows) -> None:
     begin = row_begin(graph, r)
     target.status[r] = rows.status[r]
     target.slack[r] = rows.slack[r]
+    target.widths[r] = rows.widths[r]
     for e in range(begin, begin + row_size(graph, r)):
         target.lower[e] = rows.lower[e]
         target.upper[e] = rows.upper[e]
 
 
-def _widths(lanes: Lanes, lower: Any, upper: Any) -> Sequence[Any]:
-    return [lanes.subtract(upper, lower)]
-
-
-@vectorised(_widths)
-def sum_of_widths(
-    lower: Floats, lower_begin: int, upper: Floats, upper_begin: int, size: int
-) -> float:
-    """The sum of upper - lower."""
-    total = 0.0
-    for j in range(size):
-        total += upper[upper_begin + j] - lower[lower_begin + j]
-    return total
-
-
 @interface.mean_width.register(BoxRows)
 @kernel
 def mean_box_width(rows: BoxRows) -> float:
-    """The mean over triples of upper - lower: a single pass, which memory limits."""
-    n = rows.lower.shape[0]
-    return sum_of_widths(rows.lower, 0, rows.upper, 0, n) / n
+    """The mean over triples of upper - lower, from the sums of the rows."""
+    return total(rows.widths, 0, rows.widths.shape[0]) / rows.lower.shape[0]
 
 
 @interface.contains_row.register(BoxRows)

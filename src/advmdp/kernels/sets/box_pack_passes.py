@@ -2,7 +2,8 @@
 
 The same equation as in ``box_clip``, eight rows at a time, without a bracket.  A row that does not
 settle within a few passes, or whose entries are far beyond their bounds, is marked as odd; whoever
-asked solves it by itself.  What a lane finds does not depend on the rows beside it.
+asked solves it by itself.  What a lane finds does not depend on the rows beside it, but for
+rounding where one of these lies far beyond its bounds (``box_pack_logs``).
 """
 
 from __future__ import annotations
@@ -11,29 +12,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..runtime.packs import Floats, over_pack
-from ..runtime.targets import leaf
 from ..runtime.vectors import N_LANES, Lanes
 from .box_passes import LEAST, NEAR, SERIES
 from .held import LARGEST, SMALLEST
 from .log_domain import ROW_SUM_ROUNDING
-from .packed import PackedRows
 
-CHEAP_STEPS = 2  # before a pass that divides: which bounds hold changes in most packs
-MOST_PASSES = 6
 FAR = 64.0  # in ``marks``, beside which clipped entries count one
 EXPONENTIAL = (1.0, 1.0, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880)
 """Of  e^x  for |x| up to 0.1, where these terms reach rounding."""
 CLIPPED = -1.0  # stands in the table of free entries where a bound holds
 
 
-def _clip(lanes: Lanes, weight: Any, lower: Any, upper: Any, factor: Any, c: Any) -> Sequence[Any]:
+def clip_entry(
+    lanes: Lanes, weight: Any, lower: Any, upper: Any, factor: Any, c: Any
+) -> Sequence[Any]:
     """The weight w, c w, and the latter clipped: to a bound even where c is beyond all floats."""
     w = lanes.times(weight, factor)
     wanted = lanes.times(c, w)
     return w, wanted, lanes.smaller(lanes.larger(lower, wanted), upper)
 
 
-def _following(lanes: Lanes, total: Any, slope: Any, c: Any) -> tuple[Any, Any]:
+def following_step(lanes: Lanes, total: Any, slope: Any, c: Any) -> tuple[Any, Any]:
     """Whether the rows sum to one, and c after a Newton step where they do not."""
     missing = lanes.subtract(lanes.every(1.0), total)
     size = lanes.larger(missing, lanes.subtract(lanes.every(0.0), missing))
@@ -44,12 +43,12 @@ def _following(lanes: Lanes, total: Any, slope: Any, c: Any) -> tuple[Any, Any]:
 def _sum_entry(
     lanes: Lanes, weight: Any, lower: Any, upper: Any, factor: Any, c: Any
 ) -> Sequence[Any]:
-    w, wanted, clipped = _clip(lanes, weight, lower, upper, factor, c)
+    w, wanted, clipped = clip_entry(lanes, weight, lower, upper, factor, c)
     return [clipped, lanes.where(lanes.equal(wanted, clipped), w, lanes.every(0.0))]
 
 
 def _sum_finish(lanes: Lanes, total: Any, slope: Any, c: Any) -> Sequence[Any]:
-    return [_following(lanes, total, slope, c)[1]]
+    return [following_step(lanes, total, slope, c)[1]]
 
 
 @over_pack(_sum_entry, _sum_finish, tables=3, numbers=1, sums=2, stores=[0])
@@ -91,7 +90,7 @@ def _bend_entry(
     c: Any,
     *rest: Any,
 ) -> Sequence[Any]:
-    w, wanted, clipped = _clip(lanes, weight, lower, upper, factor, c)
+    w, wanted, clipped = clip_entry(lanes, weight, lower, upper, factor, c)
     free = lanes.equal(wanted, clipped)
     slope = lanes.where(free, w, lanes.every(0.0))
     size = lanes.larger(lanes.add(wanted, clipped), lanes.every(LEAST))
@@ -107,7 +106,7 @@ def _bend_entry(
 def _bend_finish(
     lanes: Lanes, total: Any, slope: Any, bend: Any, far: Any, c: Any, *rest: Any
 ) -> Sequence[Any]:
-    settled, following = _following(lanes, total, slope, c)
+    settled, following = following_step(lanes, total, slope, c)
     near = lanes.less(far, lanes.every(FAR))
     held = lanes.both(lanes.less(lanes.every(SMALLEST), c), lanes.less(c, lanes.every(LARGEST)))
     usable = lanes.both(near, held)
@@ -179,90 +178,3 @@ def clip_pack(
             scale[slot + i] = c + missing / slope if slope > 0.0 else LARGEST
         waiting += 1.0 if usable and not (settled or scale[slot + i] < 0.0) else 0.0
     return waiting
-
-
-@leaf
-def solve_pack(
-    packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
-) -> None:
-    """All rows of a pack; ``odd`` tells which are left to others."""
-    for _ in range(CHEAP_STEPS):
-        step_pack(
-            packed.weight, packed.lower, packed.upper, begin, tilt, first, packed.scale, slot, size
-        )
-    for _ in range(MOST_PASSES):
-        waiting = clip_pack(
-            packed.weight, packed.lower, packed.upper, packed.chance, packed.free, begin, tilt,
-            first, packed.scale, packed.growth, packed.mass, packed.marks, packed.odd, slot, size,
-        )  # fmt: skip
-        if waiting == 0.0:
-            break
-
-
-def _mean_entry(lanes: Lanes, p: Any, push: Any, mean: Any) -> Sequence[Any]:
-    return [lanes.times(p, push)]
-
-
-def _mean_finish(lanes: Lanes, total: Any, mean: Any) -> Sequence[Any]:
-    return [total]
-
-
-@over_pack(_mean_entry, _mean_finish, tables=1, numbers=1, sums=1, stores=[0])
-def mean_of_pack(
-    chance: Floats, begin: int, push: Floats, first: int, mean: Floats, slot: int, size: int
-) -> None:
-    """<p, push> of every row."""
-    for i in range(N_LANES):
-        total = 0.0
-        for j in range(size):
-            total += chance[begin + N_LANES * j + i] * push[first + j]
-        mean[slot + i] = total
-
-
-def _guess_entry(
-    lanes: Lanes,
-    p: Any,
-    lower: Any,
-    upper: Any,
-    old: Any,
-    push: Any,
-    mean: Any,
-    *rest: Any,
-) -> Sequence[Any]:
-    nothing = lanes.every(0.0)
-    way = lanes.subtract(push, mean)
-    over = lanes.both(lanes.not_less(p, upper), lanes.less(nothing, way))
-    under = lanes.both(lanes.not_less(lower, p), lanes.less(way, nothing))
-    stays = lanes.where(over, lanes.every(CLIPPED), lanes.where(under, lanes.every(CLIPPED), p))
-    return [lanes.larger(stays, nothing), stays]
-
-
-def _guess_finish(lanes: Lanes, total: Any, *rest: Any) -> Sequence[Any]:
-    return [total]
-
-
-@over_pack(_guess_entry, _guess_finish, tables=4, numbers=2, sums=1, writes=[3], stores=[1])
-def guess_pack(
-    chance: Floats,
-    lower: Floats,
-    upper: Floats,
-    free: Floats,
-    begin: int,
-    push: Floats,
-    first: int,
-    mean: Floats,
-    mass: Floats,
-    slot: int,
-    size: int,
-) -> None:
-    """Take the entries on a bound that ``push`` moves beyond it as clipped."""
-    for i in range(N_LANES):
-        total = 0.0
-        for j in range(size):
-            e = begin + N_LANES * j + i
-            way = push[first + j] - mean[slot + i]
-            over = chance[e] >= upper[e] and way > 0.0
-            under = chance[e] <= lower[e] and way < 0.0
-            free[e] = CLIPPED if over or under else chance[e]
-            total += max(free[e], 0.0)
-        mass[slot + i] = total

@@ -5,10 +5,17 @@ from __future__ import annotations
 from ..model.graph import Floats
 from ..runtime.packs import gather_pack
 from ..runtime.targets import leaf
+from ..runtime.vectors import N_LANES
 from . import interface
 from .box import BoxRows
-from .box_pack_passes import guess_pack, mean_of_pack, solve_pack
-from .packed import PackedRows
+from .box_pack_guess import guess_pack, mean_of_pack
+from .box_pack_logs import clip_pack_from_afar, write_logs
+from .box_pack_passes import FAR, clip_pack, step_pack
+from .packed import DISTANT, LOGGED, NEARBY, PackedRows
+
+CHEAP_STEPS = 2  # before a pass that divides: which bounds hold changes in most packs
+CHEAP_FROM_AFAR = 1  # before one that does not, and is worth two of these steps
+MOST_PASSES = 6
 
 
 @interface.solves_packs.register(BoxRows)
@@ -24,12 +31,73 @@ def load_boxes(rows: BoxRows, packed: PackedRows, begin: int, slot: int, size: i
     gather_pack(rows.upper, packed.start, slot, packed.upper, begin, size)
 
 
+@leaf
+def solve_nearby(
+    packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+) -> None:
+    """Clip until all rows sum to one, and find out whether some lie far beyond their bounds."""
+    for _ in range(MOST_PASSES):
+        waiting = clip_pack(
+            packed.weight, packed.lower, packed.upper, packed.chance, packed.free, begin, tilt,
+            first, packed.scale, packed.growth, packed.mass, packed.marks, packed.odd, slot, size,
+        )  # fmt: skip
+        if waiting == 0.0:
+            break
+    for lane in range(slot, slot + N_LANES):
+        if packed.marks[lane] >= FAR:
+            packed.distant[slot // N_LANES] = DISTANT
+
+
+@leaf
+def solve_from_afar(
+    packed: PackedRows, begin: int, tilt: Floats, beta: Floats, first: int, slot: int, size: int
+) -> None:
+    """The same for rows at any distance from their bounds."""
+    if packed.distant[slot // N_LANES] != LOGGED:
+        write_logs(
+            packed.weight, packed.lower, packed.upper, packed.low, packed.high, begin, tilt, first,
+            packed.scale, slot, size,
+        )  # fmt: skip
+        packed.distant[slot // N_LANES] = LOGGED
+    for _ in range(MOST_PASSES):
+        waiting = clip_pack_from_afar(
+            packed.weight, packed.lower, packed.upper, packed.low, packed.high, packed.chance,
+            packed.free, begin, tilt, beta, first, packed.scale, packed.growth, packed.mass,
+            packed.marks, packed.odd, slot, size,
+        )  # fmt: skip
+        if waiting == 0.0:
+            break
+
+
+@leaf
+def solve_pack(
+    packed: PackedRows, begin: int, tilt: Floats, beta: Floats, first: int, slot: int, size: int
+) -> None:
+    """All rows of a pack; ``odd`` tells which are left to others."""
+    nearby = packed.distant[slot // N_LANES] == NEARBY
+    for _ in range(CHEAP_STEPS if nearby else CHEAP_FROM_AFAR):
+        step_pack(
+            packed.weight, packed.lower, packed.upper, begin, tilt, first, packed.scale, slot, size
+        )
+    if packed.distant[slot // N_LANES] == NEARBY:
+        solve_nearby(packed, begin, tilt, first, slot, size)
+    if packed.distant[slot // N_LANES] != NEARBY:
+        solve_from_afar(packed, begin, tilt, beta, first, slot, size)
+
+
 @interface.solve_packed.register(BoxRows)
 @leaf
 def solve_boxes(
-    rows: BoxRows, packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+    rows: BoxRows,
+    packed: PackedRows,
+    begin: int,
+    tilt: Floats,
+    beta: Floats,
+    first: int,
+    slot: int,
+    size: int,
 ) -> None:
-    solve_pack(packed, begin, tilt, first, slot, size)
+    solve_pack(packed, begin, tilt, beta, first, slot, size)
 
 
 @interface.guess_packed.register(BoxRows)

@@ -88,6 +88,33 @@ def write_box(rows: Any, r: int, begin: int, size: int, lower: Floats, room: Flo
     """Lower bounds of a row, of any status, and upper - lower; returns 1 - the sum of ``lower``."""
 
 
+@leaf
+def _no_eight(graph: Graph, r: int, rows: Any, value: Floats, order: Order, out: Floats) -> None:
+    return
+
+
+@leaf
+def _no_eight_entries(graph: Graph, r: int, position: int, rows: Any, out: Floats) -> None:
+    return
+
+
+@dispatched("rows", default=_never)
+def takes_eight_rows(rows: Any) -> bool:
+    """Whether the set has the two functions below: for full rows r .. r + 7 of one layer."""
+
+
+@dispatched("rows", default=_no_eight)
+def maximise_eight_rows(
+    graph: Graph, r: int, rows: Any, value: Floats, order: Order, out: Floats
+) -> None:
+    """out[r ..] = ``maximise_row`` of eight rows of any status."""
+
+
+@dispatched("rows", default=_no_eight_entries)
+def eight_probabilities(graph: Graph, r: int, position: int, rows: Any, out: Floats) -> None:
+    """out[r ..] = ``largest_probability`` of eight rows of any status."""
+
+
 # ---------------------------------------------------------------------- known rows
 
 
@@ -207,9 +234,30 @@ def load_pack(rows: Any, packed: PackedRows, begin: int, slot: int, size: int) -
     """Copy the bounds of the rows of a pack."""
 
 
-@dispatched("rows", default=_no_pack)
+@leaf
+def _no_solution(
+    rows: Any,
+    packed: PackedRows,
+    begin: int,
+    tilt: Floats,
+    beta: Floats,
+    first: int,
+    slot: int,
+    size: int,
+) -> None:
+    return
+
+
+@dispatched("rows", default=_no_solution)
 def solve_packed(
-    rows: Any, packed: PackedRows, begin: int, tilt: Floats, first: int, slot: int, size: int
+    rows: Any,
+    packed: PackedRows,
+    begin: int,
+    tilt: Floats,
+    beta: Floats,
+    first: int,
+    slot: int,
+    size: int,
 ) -> None:
     """Solve the row problems of a pack: p_beta and what ``packed`` says of it, and who is odd."""
 

@@ -5,7 +5,7 @@ by side (``runtime/packs``): p~, their bounds, and what becomes of them at the p
 the projection ends such a row is read and solved here; ``held`` says that it is WRITTEN, and gets
 its p_beta when the Hessian is assembled and when the step is committed.
 
-Only narrow dense layouts have packs, and only where one thread plays a run.
+Only dense layouts of moderate width have packs, and only where one thread plays a run.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from ..runtime.vectors import N_LANES, Lanes
 Places = NDArray[np.int64]
 
 
+NEARBY, DISTANT, LOGGED = 0, 1, 2
+
+
 class PackedRows(NamedTuple):
     """The rows of all packs; a slot is a lane of a pack, and spare slots repeat the last row."""
 
@@ -35,16 +38,23 @@ class PackedRows(NamedTuple):
     row: Alone[Places]  # (slots,) the row in each slot
     start: Alone[Places]  # (slots,) where it begins in a table of rows
     resting: Alone[Places]  # (packs,) 1 while the rows are their own solution
+    distant: Alone[Places]  # (packs,) NEARBY, DISTANT once some entry is far beyond its bound, or
+    #                         LOGGED when its logarithms are written as well
     scale: Alone[Floats]  # (slots,) c
     growth: Alone[Floats]  # (slots,) e^gain
     mass: Alone[Floats]  # (slots,) of the free entries
-    marks: Alone[Floats]  # (slots,) how many entries are clipped
+    marks: Alone[Floats]  # (slots,) zero if no entry is clipped
     odd: Alone[Floats]  # (slots,) 1 for a row that has to be solved by itself
     flow: Alone[Floats]  # (slots,) what leaves through the row, before Z_k; 0 in spare slots
     mean: Alone[Floats]  # (slots,) scratch of the guess
+    along: Alone[Floats]  # (slots,) of a product with the Hessian: what multiplies a row,
+    across: Alone[Floats]  # (slots,) its free entries,
+    moving: Alone[Floats]  # (slots,) and these and the vector; 0 in spare slots
     weight: Alone[Floats]  # (entries,) p~
     lower: Alone[Floats]  # (entries,)
     upper: Alone[Floats]  # (entries,)
+    low: Alone[Floats]  # (entries,) ln(p~ / lower) of packs that are LOGGED
+    high: Alone[Floats]  # (entries,) ln(p~ / upper)
     chance: Alone[Floats]  # (entries,) p_beta
     free: Alone[Floats]  # (entries,) the same, or -1 where a bound holds
 

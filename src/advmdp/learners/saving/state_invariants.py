@@ -185,6 +185,9 @@ def check_boxes(rows: BoxRows, scope: Scope) -> None:
     scope.require(ordered.all(), "lower", "and upper are not bounds with 0 <= lower <= upper <= 1")
     slack = 1.0 - np.add.reduceat(rows.lower, begin)
     scope.require((np.abs(slack - rows.slack) <= TOLERANCE).all(), "slack", "does not fit lower")
+    widths = np.add.reduceat(rows.upper - rows.lower, begin)
+    near = TOLERANCE * (1.0 + widths)
+    scope.require((np.abs(widths - rows.widths) <= near).all(), "widths", "does not fit the bounds")
     room = np.add.reduceat(rows.upper, begin)
     scope.require(
         ((slack >= -TOLERANCE) & (room >= 1.0 - TOLERANCE)).all(),

@@ -23,7 +23,10 @@ from ...runtime.passes import group_sums, inner
 from ...runtime.targets import kernel, leaf
 from ...sets.held import is_merged, is_scaled, is_written
 from ..dual import Dual
+from ..line_passes import goes_by_lines, pass_over_lines
 from ..merged_rows import line_dot_and_add
+from ..packs import slot_of
+from .packed_curvature import packs_times
 
 
 @leaf
@@ -131,22 +134,36 @@ def curvature_times(
         mean -= inner(dual.flows.mobile, begin, v, begin, end - begin)
         if exact is not None:
             mean = mean_of_mobile(graph, k, measure, dual, v, mean)
+        packs_times(graph, k, dual, v, mean, out)
+        together = exact is None and goes_by_lines(graph, k, dual)
+        if together:
+            for x in range(layer_begin(graph, k), layer_end(graph, k)):
+                own = v[x] if dual.flows.lift[x] == 0.0 else 0.0
+                merged.factor[x] = merged.lead[x] * (mean + own)
+            pass_over_lines(graph, k, dual, tilted, sums)
         for x in range(layer_begin(graph, k), layer_end(graph, k)):
             moves = dual.flows.lift[x] == 0.0  # a state held up by a floor ignores its own beta
             here = mean + (v[x] if moves else 0.0)
             if exact is not None and not moves:
                 here = mean_along(graph, x, measure, dual, v)
             lead = merged.lead[x]
-            dot = line_dot_and_add(merged, x, tilted, lead * here, sums)
-            if moves:
-                out[x] -= lead * dot - merged.mass[x] * here
+            if merged.others[x] < graph.n_actions:
+                if together:
+                    dot = merged.dot[x]
+                else:
+                    dot = line_dot_and_add(merged, x, tilted, lead * here, sums)
+                if moves:
+                    out[x] -= lead * dot - merged.mass[x] * here
             if merged.others[x] == 0:
                 continue
             for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
                 if is_merged(dual.held, r):
                     continue
                 m = dual.flows.row_mass[r]
-                if is_scaled(dual.held, r):
+                slot = slot_of(dual, r)
+                if slot >= 0 and is_written(dual.held, r):
+                    pull = dual.packed.along[slot]
+                elif is_scaled(dual.held, r):
                     factor = m * dual.held.scale[r]
                     dot = row_dot_and_add(graph, r, measure.chance, tilted, factor * here, sums)
                     pull = factor * dot - m * here
