@@ -274,11 +274,12 @@ def test_estimates_around_a_hint_are_unbiased_where_the_occupancy_is_known() -> 
 
 
 @pytest.mark.parametrize("name", ["o-reps", "uc-o-reps", "uob-reps", "o-reps-bandit"])
-def test_a_hint_of_nothing_has_the_bits_of_none(name: str) -> None:
+def test_a_hint_of_nothing_changes_nothing(name: str) -> None:
+    # but the last places: a hint weighs all pairs anew, so that more than a path may have changed
     policies = [
         follow(made(name, DENSE, **given), DENSE, 0, 40) for given in ({}, {"hint": np.zeros(ROWS)})
     ]
-    assert np.array_equal(*policies)
+    np.testing.assert_allclose(*policies, rtol=0, atol=1e-12)
 
 
 def test_a_leader_with_a_hint_of_nothing_is_the_one_without() -> None:

