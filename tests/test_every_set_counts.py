@@ -13,7 +13,7 @@ import advmdp as am
 from advmdp.kernels.model.row_status import KNOWN
 from advmdp.kernels.model.visits import CHANGED, EPISODES, EPOCH, Visits, record, settle
 from advmdp.kernels.sets.ball import BallRows
-from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.kernels.sets.confidence import open_epoch, undo_counts
 from advmdp.kernels.sets.interface import learns_from_counts
 from advmdp.steps.workspace import copy_of, no_visits

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numba import njit
 
-from advmdp.kernels.kl.carried_lines import ORDINARY
-from advmdp.kernels.runtime import eight_lines as lines
-from advmdp.kernels.runtime import eight_rows as rows
-from advmdp.kernels.runtime import row_dots as dots
+from advmdp.kernels.kl.merged.carried_lines import ORDINARY
+from advmdp.kernels.lanes import eight_lines as lines
+from advmdp.kernels.lanes import eight_rows as rows
+from advmdp.kernels.lanes import row_dots as dots
 
 Array = np.ndarray[Any, Any]
 SIZES = [8, 9, 13, 16, 30, 100]

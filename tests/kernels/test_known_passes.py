@@ -11,7 +11,7 @@ import pytest
 from numba import njit
 
 from advmdp.kernels.kl.imbalance import compare_flows, longest_entry
-from advmdp.kernels.kl.known_passes import (
+from advmdp.kernels.kl.known.passes import (
     CLOSE,
     NEAR,
     close_gap,

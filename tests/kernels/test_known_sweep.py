@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.kl.known_sweep import evaluate_known, forward_known
+from advmdp.kernels.kl.known.sweep import evaluate_known, forward_known
 from advmdp.kernels.kl.linear.known_blocks import assemble_known
 from advmdp.kernels.kl.projection import Solver
 from advmdp.kernels.model.measure import Measure

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
+from advmdp.kernels.lanes.line_products import add_lines, find_dots
 from advmdp.kernels.model.flow import SHORT, forward, forward_by_layers
-from advmdp.kernels.runtime.line_products import add_lines, find_dots
 from advmdp.layout import Layout
 from tests.reference.instances import modest
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from advmdp.kernels.runtime.line_products import sum_lines, take_dots, take_lines
+from advmdp.kernels.lanes.line_products import sum_lines, take_dots, take_lines
 
 SIZES = [1, 2, 3, 5, 7, 8, 10, 12, 16, 21]
 EDGE = 9

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from advmdp.kernels.runtime.logarithms import exponential, log_of_ratio
-from advmdp.kernels.runtime.vectors import Lanes, vectorised
+from advmdp.kernels.lanes.logarithms import exponential, log_of_ratio
+from advmdp.kernels.lanes.vectors import Lanes, vectorised
 
 Array = np.ndarray[Any, Any]
 

@@ -15,7 +15,7 @@ import advmdp as am
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
 from advmdp.kernels.planning.occupancy_lanes import DEEP, LONGEST, add_best, largest_on_path
 from advmdp.kernels.planning.upper_occupancy import largest_state_occupancy
-from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.layout import Layout
 from advmdp.steps.workspace import new_reach
 from tests.reference.instances import modest

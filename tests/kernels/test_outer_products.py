@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from advmdp.kernels.runtime.outer_products import add_outer_products
+from advmdp.kernels.lanes.outer_products import add_outer_products
 
 SIZES = [1, 2, 3, 5, 7, 8, 10, 13, 16, 19]
 SHIFT, N_ROWS, CHOSEN = 4, 7, [1, 2, 5]

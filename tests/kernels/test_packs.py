@@ -13,9 +13,9 @@ from numba import njit
 
 import advmdp as am
 from advmdp.kernels.kl.linear.packed_curvature import pull_pack, spread_pulls
-from advmdp.kernels.runtime.packs import add_packs, gather_pack, scatter_pack
-from advmdp.kernels.sets.box_pack_guess import guess_pack, mean_of_pack
-from advmdp.kernels.sets.box_packs import solve_pack
+from advmdp.kernels.lanes.packs import add_packs, gather_pack, scatter_pack
+from advmdp.kernels.sets.box.pack_guess import guess_pack, mean_of_pack
+from advmdp.kernels.sets.box.packs import solve_pack
 from advmdp.kernels.sets.packed import PackedRows, spread_pack
 from advmdp.steps import workspace
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numba import njit
 from numba.core.errors import TypingError
 
-from advmdp.kernels.runtime import passes
-from advmdp.kernels.sets import box_passes
+from advmdp.kernels.lanes import passes
+from advmdp.kernels.sets.box import passes as box_passes
 
 SIZES = [*range(1, 20), 24, 31, 32, 33, 100]
 PADDING = 9  # entries around a row that no pass may read or write

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from advmdp.kernels.runtime.row_blocks import tilt_rows
+from advmdp.kernels.lanes.row_blocks import tilt_rows
 
 SIZES = [1, 2, 3, 5, 7, 8, 10, 13, 16, 19]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
-from advmdp.kernels.kl.carried_lines import LONG, NOT_IN
+from advmdp.kernels.kl.merged.carried_lines import LONG, NOT_IN
 from tests.reference.contract import assert_same_state, drive, follow, losses_of, made
 
 MDP = am.families.random_mdp((1, 35, 33, 1), 2, seed=4)

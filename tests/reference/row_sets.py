@@ -18,7 +18,7 @@ import advmdp as am
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
 from advmdp.kernels.sets import SETS
 from advmdp.kernels.sets.ball import BallRows
-from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.known import KnownRows
 from advmdp.steps.workspace import matrices_of

@@ -97,7 +97,7 @@ def _write(
 ) -> None:
     """Write the form that the name of the file asks for."""
     from advmdp.files.atomic import write_atomically
-    from advmdp.learners.pair_frame import frame_of
+    from advmdp.layout.pair_frame import frame_of
     from advmdp.reports.figures.flow_picture import flow_picture
     from advmdp.store.frames import as_bytes
 

@@ -16,7 +16,7 @@ from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
 from advmdp.kernels.sets.ball import BallRows
-from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.kernels.sets.interface import known_transition
 from advmdp.kernels.sets.known import KnownRows
 from advmdp.layout import Floats, Layout, Table

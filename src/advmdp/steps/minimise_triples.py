@@ -15,7 +15,7 @@ from advmdp.kernels.model.measure import join
 from advmdp.kernels.model.row_status import KNOWN
 from advmdp.kernels.planning.optimism import optimistic_response
 from advmdp.kernels.sets.ball import BallRows
-from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.interface import known_transition
 from advmdp.layout import Floats, Layout

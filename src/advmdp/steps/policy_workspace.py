@@ -9,7 +9,7 @@ from advmdp.kernels.learners.policies.empirical_policy import Estimate
 from advmdp.kernels.model.row_status import FREE, KNOWN
 from advmdp.kernels.planning.columns import Columns, fill_columns
 from advmdp.kernels.planning.layer_extremes import Fill
-from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.layout import Floats, Layout
 from advmdp.steps.workspace import free_boxes, no_visits
 

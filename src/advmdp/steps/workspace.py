@@ -16,6 +16,7 @@ from advmdp.kernels.kl.linear.kept_factor import KeptFactor
 from advmdp.kernels.kl.projection import Solver
 from advmdp.kernels.kl.step import STEEPEST as STEEPEST
 from advmdp.kernels.kl.step import KLStep
+from advmdp.kernels.lanes.vectors import N_LANES
 from advmdp.kernels.linear.block_system import Blocks
 from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.model.row_status import BOUND, FREE
@@ -24,9 +25,8 @@ from advmdp.kernels.planning.linear_maximum import Reach
 from advmdp.kernels.planning.occupancy_lanes import DEEP as DEEP_LANES
 from advmdp.kernels.planning.occupancy_lanes import LONGEST, ReachInLanes
 from advmdp.kernels.planning.occupancy_packs import ReachInPacks
-from advmdp.kernels.runtime.vectors import N_LANES
 from advmdp.kernels.sets.ball import BallRows
-from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.held import UNKNOWN, HeldRows
 from advmdp.kernels.sets.packed import PackedRows

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advmdp.layout import Floats, Layout
-from advmdp.learners.pair_frame import existing_rows, pair_places
+from advmdp.layout.pair_frame import existing_rows, pair_places
 from advmdp.plain_text import plain_text
 
 MOST_ROWS = 200

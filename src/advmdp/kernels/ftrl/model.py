@@ -9,7 +9,7 @@ from ..model.row_status import is_known
 from ..model.visits import Visits
 from ..runtime.indices import int64
 from ..runtime.targets import kernel, leaf
-from ..sets.box import BoxRows
+from ..sets.box.rows import BoxRows
 
 EMPIRICAL, LOWER = 0, 1
 

@@ -19,7 +19,7 @@ from ..model.graph import Floats, Graph
 from ..model.log_storage import linear
 from ..model.visits import Counts, Visits
 from ..runtime.targets import kernel, leaf
-from ..sets.box import BoxRows
+from ..sets.box.rows import BoxRows
 from ..steps import interface
 from ..steps.interface import Certificate
 from .model import renew_rows

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..lanes.passes import sum_and_low
+from ..lanes.row_blocks import HAS_BLOCKS, tilt_rows
 from ..model.flow import are_alike, forward_shared, pour_layer
 from ..model.graph import (
     Floats,
@@ -26,8 +28,6 @@ from ..model.log_storage import TINY, from_log, linear, logarithm
 from ..model.measure import Measure
 from ..model.row_status import is_bound, is_free
 from ..runtime.indices import int64
-from ..runtime.passes import sum_and_low
-from ..runtime.row_blocks import HAS_BLOCKS, tilt_rows
 from ..runtime.targets import FOR_CUDA, kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import (
@@ -40,7 +40,10 @@ from ..sets.held import (
     log_scale_of,
 )
 from ..sets.interface import has_tightness, known_matrices
-from .carried_lines import (
+from .dual import Dual
+from .known.passes import close_gap
+from .known.sweep import forward_known, has_matrices, only_policy_moves
+from .merged.carried_lines import (
     ORDINARY,
     add_to_line,
     clear_line,
@@ -49,10 +52,7 @@ from .carried_lines import (
     leave_out,
     note_weight,
 )
-from .dual import Dual
-from .known_passes import close_gap
-from .known_sweep import forward_known, has_matrices, only_policy_moves
-from .merged_rows import may_be_merged, note_tightness
+from .merged.merged_rows import may_be_merged, note_tightness
 from .packs import is_clipped, spell_out, write_solutions
 
 

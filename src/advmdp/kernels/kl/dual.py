@@ -27,11 +27,11 @@ from ..sets.packed import PackedRows
 
 
 class MergedRows(NamedTuple):
-    """The free rows of every state as one line, see ``merged_rows``."""
+    """The free rows of every state as one line, see ``merged/merged_rows``."""
 
     lines: Graph  # a line for each state, as rows of a layout with one action
     table: Scratch[Floats]  # C(x, x'), without the tilt
-    weight: Scratch[Floats]  # (R,) what the table was formed with (``carried_lines``)
+    weight: Scratch[Floats]  # (R,) what the table was formed with (``merged/carried_lines``)
     growth: Scratch[Floats]  # (R,) of rows in lines: <p~, tilt>, and the sum of its terms
     capped: Scratch[Floats]  # (R,) with none above a cap
     lead: Scratch[Floats]  # (S,) what a line is multiplied with, next to the tilt, to give flows

@@ -12,7 +12,7 @@ from ..runtime.targets import kernel
 from ..runtime.threads import barrier, shared
 from ..sets.held import is_point
 from .dual import Dual
-from .merged_rows import widest_tilt
+from .merged.merged_rows import widest_tilt
 from .row_oracle import solve_any_row_in_logs
 from .state_floor import push_flows, raise_states
 from .sweep import sweep

@@ -1,6 +1,6 @@
 """How far the flows are from being conserved, and where a line search begins.
 
-One thread finds all of it in vector registers (``runtime/vectors``); several take turns.
+One thread finds all of it in vector registers (``lanes/vectors``); several take turns.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..lanes.passes import inner
+from ..lanes.vectors import Lanes, vectorised
 from ..model.graph import Floats
-from ..runtime.passes import inner
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, reduce_max, shared
-from ..runtime.vectors import Lanes, vectorised
 from .dual import Dual
 from .linear.conjugate import Vectors
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..lanes.packs import add_packs, gather_pack, scatter_pack
+from ..lanes.vectors import N_LANES
 from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_begin, row_size
 from ..model.log_storage import linear
 from ..model.measure import Measure
 from ..model.row_status import is_bound
 from ..runtime.indices import int64
-from ..runtime.packs import add_packs, gather_pack, scatter_pack
 from ..runtime.targets import kernel, leaf
-from ..runtime.vectors import N_LANES
 from ..sets.held import SMALLEST, UNKNOWN, hold_written, is_written
 from ..sets.interface import guess_packed, load_pack, solve_packed, solves_packs
 from ..sets.packed import DISTANT, NEARBY, PackedRows, spread_pack

@@ -39,13 +39,13 @@ from .disturbance import Disturbance, flows_after_path, forget_disturbance, is_k
 from .dual import Dual
 from .evaluation import evaluate
 from .imbalance import begin_line_search, measure_imbalance
-from .known_passes import NEAR, near_exponential, tilt_near
-from .known_sweep import begin_known, divide_shares, evaluate_known, only_policy_moves
+from .known.passes import NEAR, near_exponential, tilt_near
+from .known.sweep import begin_known, divide_shares, evaluate_known, only_policy_moves
 from .linear.conjugate import Vectors
 from .linear.directions import newton_step, scaling_direction
 from .linear.kept_factor import KeptFactor, keep_factor
 from .linear.kept_inverse import keep_inverse
-from .merged_rows import merge_rows
+from .merged.merged_rows import merge_rows
 from .packs import begin_packs
 
 # Of |inflow - outflow|, with layers summing to one.  What is committed conserves flow to rounding

@@ -8,23 +8,23 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ..lanes.passes import HAS_LANES
 from ..model.graph import Floats, Graph
 from ..model.log_storage import TINY
 from ..model.measure import Measure
 from ..model.visits import Counts, Visits
 from ..runtime.indices import int64
-from ..runtime.passes import HAS_LANES
 from ..runtime.storage import Scratch
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import shared
 from ..sets.held import UNKNOWN
 from ..steps import interface
 from ..steps.interface import COOPERATIVE, Certificate
-from .carried_lines import forget_line_of
 from .disturbance import forget_disturbance, note_disturbance
-from .known_passes import tilt_weights
+from .known.passes import tilt_weights
 from .linear.kept_factor import drop_factor
 from .logs.geometric_mean import pull_towards
+from .merged.carried_lines import forget_line_of
 from .projection import Solver, project
 from .safe.continuation import project_safely
 

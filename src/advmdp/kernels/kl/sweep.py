@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..lanes.line_products import add_lines, find_dots
+from ..lanes.row_blocks import HAS_BLOCKS
 from ..model.graph import (
     Graph,
     has_full_rows,
@@ -25,14 +27,12 @@ from ..model.graph import (
 )
 from ..model.log_storage import linear
 from ..model.measure import Measure
-from ..runtime.line_products import add_lines, find_dots
-from ..runtime.row_blocks import HAS_BLOCKS
 from ..runtime.targets import leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.held import SMALLEST, is_merged, is_scaled, is_written
 from .dual import Dual
-from .line_passes import goes_by_lines, pass_over_lines
-from .merged_rows import line_dot, line_dot_and_add, sift_state, widest_tilt
+from .merged.line_passes import goes_by_lines, pass_over_lines
+from .merged.merged_rows import line_dot, line_dot_and_add, sift_state, widest_tilt
 from .packs import is_solved, pour_packs, put_back, solve_packs, take_row
 from .row_oracle import solve_any_row
 

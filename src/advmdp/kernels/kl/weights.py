@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..lanes.passes import sum_and_low
 from ..model.graph import (
     Floats,
     Graph,
@@ -18,11 +19,10 @@ from ..model.graph import (
 from ..model.log_storage import TINY, from_log
 from ..model.measure import Measure, join
 from ..model.row_status import is_known
-from ..runtime.passes import sum_and_low
 from ..runtime.targets import kernel, leaf
 from ..sets.interface import known_transition
 from .logs.log_weights import load_log_weights, share_layer, share_state
-from .merged_rows import note_all_rows
+from .merged.merged_rows import note_all_rows
 from .projection import Solver, project
 
 ORDINARY = 1e-50  # weights between these two need no logarithms: their ratios are above TINY

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 
+from ..lanes.line_sums import subtract_lines
+from ..lanes.line_tiles import subtract_products
+from ..lanes.vectors import N_LANES
 from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers
 from ..runtime.indices import int64, place
-from ..runtime.line_sums import subtract_lines
-from ..runtime.line_tiles import subtract_products
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
-from ..runtime.vectors import N_LANES
 from .block_system import Blocks
 
 

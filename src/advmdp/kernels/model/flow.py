@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from ..runtime.line_products import add_lines
-from ..runtime.passes import HAS_LANES
-from ..runtime.row_blocks import HAS_BLOCKS
-from ..runtime.row_dots import eight_dots
+from ..lanes.line_products import add_lines
+from ..lanes.passes import HAS_LANES
+from ..lanes.row_blocks import HAS_BLOCKS
+from ..lanes.row_dots import eight_dots
+from ..lanes.vectors import N_LANES
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, broadcast, n_threads, shared, thread
-from ..runtime.vectors import N_LANES
 from .graph import (
     Floats,
     Graph,

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..lanes.passes import dot, dot_and_add, dot_and_low, scale, tilt
 from ..runtime.indices import int64
-from ..runtime.passes import dot, dot_and_add, dot_and_low, scale, tilt
 from ..runtime.storage import Choice, Common
 from ..runtime.targets import leaf
 

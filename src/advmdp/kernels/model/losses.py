@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.coin_lanes import COINS, flip_turns
-from ..runtime.passes import HAS_LANES
+from ..lanes.coin_lanes import COINS, flip_turns
+from ..lanes.passes import HAS_LANES
 from ..runtime.random_numbers import LOSSES, uniform_four
 from ..runtime.storage import Choice, Common, Lasting, Number, Switch
 from ..runtime.targets import kernel

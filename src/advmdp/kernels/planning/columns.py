@@ -5,7 +5,7 @@ By successor this is one loop over the states of the next layer, in the order of
 one over the rows, which are independent: vector instructions take eight of them at a time, and the
 states are sorted once for all rows, also where rows lead to few of them.
 
-The numbers are those of ``sets/box``, copied when an epoch opens; a known row is a box without
+The numbers are those of ``sets/box/rows``, copied when an epoch opens; a known row is a box without
 width, a row about which nothing is known the box [0, 1].
 """
 
@@ -18,7 +18,7 @@ from ..model.visits import Visits
 from ..runtime.indices import int64
 from ..runtime.storage import Common, Lasting
 from ..runtime.targets import kernel, leaf
-from ..sets.box import BoxRows
+from ..sets.box.rows import BoxRows
 from ..sets.confidence import has_new_bounds
 
 

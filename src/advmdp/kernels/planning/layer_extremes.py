@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..lanes.vectors import Lanes, vectorised
 from ..model.graph import Floats, Graph, layer_begin, layer_end
 from ..runtime.indices import int64, place
 from ..runtime.storage import Scratch
 from ..runtime.targets import kernel, leaf
-from ..runtime.vectors import Lanes, vectorised
 from .columns import Columns, are_scattered, column_begin, column_size
 from .ranking import FEW, rank_descending, sort_descending
 

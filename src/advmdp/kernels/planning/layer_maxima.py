@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..lanes.vectors import N_LANES
 from ..model.graph import Graph, layer_begin, layer_end, row_begin
 from ..model.log_storage import linear
 from ..runtime.targets import leaf
-from ..runtime.vectors import N_LANES
 from ..sets.interface import eight_probabilities, maximise_eight_rows, takes_eight_rows
 from .linear_maximum import Reach, largest_probability_of, maximum_over_row
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..lanes.registers import in_registers, repeat
+from ..lanes.vectors import N_LANES, Lanes
 from ..model.graph import Floats, Graph, layer_begin, layer_end, row_begin, row_size, successor_of
 from ..model.log_storage import linear
 from ..model.visits import Counts
-from ..runtime.registers import in_registers, repeat
 from ..runtime.storage import Alone
 from ..runtime.targets import kernel, leaf
-from ..runtime.vectors import N_LANES, Lanes
 from ..sets.interface import has_boxes, write_box
 
 LONGEST = 8  # the longest rows for which comparing all successors beats sorting them

@@ -1,7 +1,7 @@
 """Upper occupancy bounds of a whole path, eight rows at a time: COMP-UOB in packs.
 
 All rows of a layer fill their boxes in the same order, that of f.  So for dense layouts the boxes
-are turned once an episode, eight rows to a pack and a lane for each (``runtime/packs``), and every
+are turned once an episode, eight rows to a pack and a lane for each (``lanes/packs``), and every
 target of the path goes backwards over them: entry j of eight rows is one vector,
 
     left = 1 - sum of lower,    take = min(left, upper - lower),    total += (lower + take) f,
@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..lanes.registers import in_registers, repeat
+from ..lanes.vectors import N_LANES, Lanes
 from ..model.graph import Floats, Graph, Index, layer_begin, layer_end
 from ..model.log_storage import linear
 from ..model.visits import Counts
 from ..runtime.indices import int64, place
-from ..runtime.registers import in_registers, repeat
 from ..runtime.storage import Alone, Common
 from ..runtime.targets import kernel, leaf
-from ..runtime.vectors import N_LANES, Lanes
 from ..sets.interface import has_boxes, load_pack
 from .ranking import rank_descending
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..lanes.registers import in_registers, repeat
+from ..lanes.vectors import N_LANES, Lanes
 from ..model.graph import Floats
-from ..runtime.registers import in_registers, repeat
 from ..runtime.storage import Private
 from ..runtime.targets import kernel, leaf
-from ..runtime.vectors import N_LANES, Lanes
 
 FEW = 24  # up to so many states are ranked by counting, which has no branches to mispredict
 

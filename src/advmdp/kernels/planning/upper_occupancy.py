@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..lanes.prefetch import FETCHES
 from ..model.graph import (
     Floats,
     Graph,
@@ -24,7 +25,6 @@ from ..model.graph import (
 )
 from ..model.log_storage import linear
 from ..model.row_status import is_free
-from ..runtime.prefetch import FETCHES
 from ..runtime.targets import kernel, leaf
 from ..runtime.threads import MAY_SHARE, barrier, n_threads, shared
 from ..sets.interface import fetch_entry

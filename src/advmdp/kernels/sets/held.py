@@ -8,7 +8,7 @@ is what remains of the projection when the multipliers mu of the paper's dual (a
 Occupancy Measure") are eliminated.  Its solution is held in one of four ways:
 
     SCALED    p_beta = scale p~ e^beta: no bound holds, nothing is written out
-    MERGED    as SCALED, together with the other such rows of its state (``kl/merged_rows``)
+    MERGED    as SCALED, together with the other such rows of its state (``kl/merged/merged_rows``)
     WRITTEN   p_beta stands in ``work``; entries of group g move together, group 0 not at all:
               d p / d beta = diag(p_g) - p_g p_g^T / (mass of g) in group g
     POINT     p_beta = p~ whatever beta: a known row

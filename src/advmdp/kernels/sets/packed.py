@@ -1,7 +1,7 @@
 """Rows at their bounds in packs: the copy of their row problems that is solved eight at a time.
 
 At the beginning of a projection the rows of a layer that bounds are expected to hold are laid side
-by side (``runtime/packs``): p~, their bounds, and what becomes of them at the present beta.  Until
+by side (``lanes/packs``): p~, their bounds, and what becomes of them at the present beta.  Until
 the projection ends such a row is read and solved here; ``held`` says that it is WRITTEN, and gets
 its p_beta when the Hessian is assembled and when the step is committed.
 
@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..lanes.packs import over_pack
+from ..lanes.vectors import N_LANES, Lanes
 from ..model.graph import Floats, Index
-from ..runtime.packs import over_pack
 from ..runtime.storage import Alone, Common
-from ..runtime.vectors import N_LANES, Lanes
 
 Places = NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from advmdp.kernels.learners.policies.dilated_bonus import WHOLE
-from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.layout import Layout
 from advmdp.learners.policy_optimisation.dilated_bonus import DilatedBonus
 from advmdp.learners.tuning import checked_layout

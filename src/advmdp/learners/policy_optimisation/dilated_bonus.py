@@ -9,7 +9,7 @@ import numpy as np
 
 from advmdp.kernels.learners.policies.bandit_state import Weighed
 from advmdp.kernels.learners.policies.dilated_bonus import TO_GO, DilatedSettings, DilatedState
-from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.layout import Layout
 from advmdp.learners.policy_optimisation.bandit import BanditPolicyOptimisation
 from advmdp.learners.tuning import (

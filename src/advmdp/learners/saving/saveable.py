@@ -23,9 +23,9 @@ from advmdp.files.archive import JSON, write_archive
 from advmdp.layout import Layout
 from advmdp.layout.io import declared_successors, described_actions_and_names, shared_row_tables
 from advmdp.layout.known_rows import known_row_tables
+from advmdp.layout.pair_frame import frame_of
 from advmdp.learners.base import CountsEpisodes, KnowsPairs, offers
 from advmdp.learners.mirror.hints import checked_table
-from advmdp.learners.pair_frame import frame_of
 from advmdp.learners.pair_knowledge import PairKnowledge, mean_estimates, pair_columns
 
 Saved = dict[str, NDArray[Any]]

@@ -30,7 +30,7 @@ from advmdp.kernels.model.visits import (
     Visits,
 )
 from advmdp.kernels.sets.ball import BallRows
-from advmdp.kernels.sets.box import BoxRows
+from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.kernels.sets.held import MERGED, HeldRows
 from advmdp.learners.adaptive import state_invariants as adaptive_invariants  # noqa: F401
 from advmdp.learners.ftrl import invariants as ftrl_invariants  # noqa: F401

@@ -19,7 +19,7 @@ import math
 
 from ...model.graph import Graph, row_begin, row_size
 from ...runtime.targets import kernel, leaf
-from ...sets.box import BoxRows
+from ...sets.box.rows import BoxRows
 from ..regulariser import Regulariser, is_in_domain, marginal_and_bend, minimiser
 from . import row_interface
 from .dual import TripleDual

@@ -11,7 +11,7 @@ import math
 
 from ...model.graph import Floats, Graph, row_begin, row_size
 from ...runtime.targets import kernel, leaf
-from ...sets.box import BoxRows
+from ...sets.box.rows import BoxRows
 from ..regulariser import Regulariser, is_in_domain, marginal, marginal_and_bend, minimiser
 
 MOST_SEARCH = 200

@@ -19,7 +19,7 @@ from ...planning.linear_maximum import Reach
 from ...planning.upper_occupancy import upper_occupancies
 from ...runtime.storage import Lasting, Number, Scratch
 from ...runtime.targets import kernel, leaf
-from ...sets.box import BoxRows
+from ...sets.box.rows import BoxRows
 from ...steps import interface
 from ...steps.interface import Certificate
 from ..fixed_measure import FixedMeasure

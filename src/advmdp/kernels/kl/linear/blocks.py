@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import math
 
+from ...lanes.line_sums import subtract_rows
+from ...lanes.outer_products import add_outer_products
 from ...linear.block_system import Blocks
 from ...model.graph import (
     Floats,
@@ -33,8 +35,6 @@ from ...model.graph import (
 )
 from ...model.measure import Measure
 from ...runtime.indices import int64, place
-from ...runtime.line_sums import subtract_rows
-from ...runtime.outer_products import add_outer_products
 from ...runtime.targets import kernel, leaf
 from ...sets.held import is_merged, is_scaled, is_written
 from ..dual import Dual

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from ...lanes.passes import inner
 from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers
 from ...model.measure import Measure
-from ...runtime.passes import inner
 from ...runtime.storage import Scratch
 from ...runtime.targets import kernel
 from ..dual import Dual

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...lanes.passes import group_sums, inner
 from ...model.graph import (
     Floats,
     Graph,
@@ -19,12 +20,11 @@ from ...model.graph import (
 )
 from ...model.measure import Measure
 from ...runtime.indices import int64
-from ...runtime.passes import group_sums, inner
 from ...runtime.targets import kernel, leaf
 from ...sets.held import is_merged, is_scaled, is_written
 from ..dual import Dual
-from ..line_passes import goes_by_lines, pass_over_lines
-from ..merged_rows import line_dot_and_add
+from ..merged.line_passes import goes_by_lines, pass_over_lines
+from ..merged.merged_rows import line_dot_and_add
 from ..packs import slot_of
 from .packed_curvature import packs_times
 

@@ -14,7 +14,7 @@ from ...steps.interface import ITERATIONS, PRODUCTS
 from ..active_set import guess_active_set
 from ..dual import Dual
 from ..imbalance import NEGLIGIBLE
-from ..known_sweep import only_policy_moves
+from ..known.sweep import only_policy_moves
 from .block_entries import assemble_together
 from .blocks import assemble_alone, line_of
 from .conjugate import conjugate_direction

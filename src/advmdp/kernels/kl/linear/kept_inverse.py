@@ -15,10 +15,10 @@ A pivot that was lost to rounding is zero in them: its flat direction is not mov
 
 from __future__ import annotations
 
+from ...lanes.line_products import sum_lines, take_dots, take_lines
 from ...linear.block_system import Blocks
 from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers
 from ...runtime.indices import int64, place
-from ...runtime.line_products import sum_lines, take_dots, take_lines
 from ...runtime.targets import kernel, leaf
 from .kept_factor import KeptFactor
 

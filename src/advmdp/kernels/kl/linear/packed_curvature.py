@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...lanes.packs import over_pack
+from ...lanes.registers import in_registers, repeat
+from ...lanes.vectors import N_LANES, Lanes
 from ...model.graph import Floats, Graph, layer_end, owner_of
-from ...runtime.packs import over_pack
-from ...runtime.registers import in_registers, repeat
 from ...runtime.targets import leaf
-from ...runtime.vectors import N_LANES, Lanes
 from ...sets.held import is_written
 from ..dual import Dual
 from ..packs import begin_of, has_packs, slot_in, width_of

@@ -16,7 +16,7 @@ from ...model.measure import Measure
 from ...model.measure import copy_measure as copy_measure
 from ...model.row_status import is_known
 from ...runtime.targets import kernel, leaf
-from ..merged_rows import note_all_rows
+from ..merged.merged_rows import note_all_rows
 from .log_weights import normalise_row, share_layer, share_state
 
 

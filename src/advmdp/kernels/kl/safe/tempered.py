@@ -31,7 +31,7 @@ from ...sets.held import hold_point, hold_written, is_point
 from ...sets.interface import solve_row_in_logs
 from ...sets.log_domain import normalise_in_logs
 from ..dual import Dual
-from ..merged_rows import widest_tilt
+from ..merged.merged_rows import widest_tilt
 
 
 @kernel

@@ -11,7 +11,7 @@ from ...planning.layer_extremes import Fill
 from ...planning.occupancy_bounds import bound_of_state
 from ...runtime.storage import Lasting, Number, Scratch
 from ...runtime.targets import kernel, leaf
-from ...sets.box import BoxRows
+from ...sets.box.rows import BoxRows
 from ...sets.confidence import open_epoch
 
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_add, row_dot
-from ..model.log_storage import linear
-from ..model.measure import Measure
-from ..runtime.line_products import sum_lines
-from ..runtime.targets import FOR_CUDA, kernel, leaf
-from ..sets.held import SMALLEST, hold_point
-from ..sets.interface import Matrices, knows_every_row
-from .dual import Dual
-from .known_passes import NEAR, leave_states, weigh_near
+from ...lanes.line_products import sum_lines
+from ...model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_add, row_dot
+from ...model.log_storage import linear
+from ...model.measure import Measure
+from ...runtime.targets import FOR_CUDA, kernel, leaf
+from ...sets.held import SMALLEST, hold_point
+from ...sets.interface import Matrices, knows_every_row
+from ..dual import Dual
+from .passes import NEAR, leave_states, weigh_near
 
 
 @leaf

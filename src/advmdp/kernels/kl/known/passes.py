@@ -1,4 +1,4 @@
-"""Passes over all rows or states of a known transition, in registers (``runtime/vectors``).
+"""Passes over all rows or states of a known transition, in registers (``lanes/vectors``).
 
 Where the exponents of a step are small, as in all but the first episodes, an exponential is a
 polynomial: eight of them take as long as one of the library.
@@ -10,11 +10,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..model.graph import Floats
-from ..model.log_storage import TINY
-from ..runtime.targets import leaf
-from ..runtime.vectors import Lanes, vectorised
-from ..sets.held import SMALLEST
+from ...lanes.vectors import Lanes, vectorised
+from ...model.graph import Floats
+from ...model.log_storage import TINY
+from ...runtime.targets import leaf
+from ...sets.held import SMALLEST
 
 NEAR = 0.5  # where ``near_exponential`` is exact to rounding
 SERIES = tuple(1.0 / math.factorial(i) for i in range(15))

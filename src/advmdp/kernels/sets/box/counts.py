@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from ..model.graph import Floats, Graph, row_begin, row_size
-from ..model.row_status import BOUND, FREE, is_free
-from ..model.visits import Visits
-from ..runtime.indices import int64
-from ..runtime.passes import total
-from ..runtime.targets import kernel, leaf
-from . import interface
-from .box import BoxRows
+from ...lanes.passes import total
+from ...model.graph import Floats, Graph, row_begin, row_size
+from ...model.row_status import BOUND, FREE, is_free
+from ...model.visits import Visits
+from ...runtime.indices import int64
+from ...runtime.targets import kernel, leaf
+from .. import interface
+from .rows import BoxRows
 
 
 @interface.learns_from_counts.register(BoxRows)

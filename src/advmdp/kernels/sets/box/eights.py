@@ -1,4 +1,4 @@
-"""Linear functions over eight boxes at a time (``runtime/eight_rows``), for rows of any status.
+"""Linear functions over eight boxes at a time (``lanes/eight_rows``), for rows of any status.
 
 A known row is a box without width, a row about which nothing is known the box [0, 1], which need
 not be read.
@@ -6,16 +6,16 @@ not be read.
 
 from __future__ import annotations
 
-from ..model.graph import Floats, Graph, row_begin, row_dot, row_size
-from ..model.row_status import FREE
-from ..runtime.eight_rows import fill_eight, fill_eight_above
-from ..runtime.indices import int64, place
-from ..runtime.passes import HAS_LANES
-from ..runtime.targets import leaf
-from ..runtime.vectors import N_LANES
-from . import interface
-from .box import BoxRows
-from .interface import Order
+from ...lanes.eight_rows import fill_eight, fill_eight_above
+from ...lanes.passes import HAS_LANES
+from ...lanes.vectors import N_LANES
+from ...model.graph import Floats, Graph, row_begin, row_dot, row_size
+from ...model.row_status import FREE
+from ...runtime.indices import int64, place
+from ...runtime.targets import leaf
+from .. import interface
+from ..interface import Order
+from .rows import BoxRows
 
 
 @interface.takes_eight_rows.register(BoxRows)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
-from ..model.graph import Floats
-from ..model.row_status import Marks
-from ..runtime.indices import place
-from ..runtime.targets import kernel, leaf
-from .box_passes import clip_bend, clip_sum
-from .log_domain import HALVINGS, MAX_PASSES, ROW_SUM_ROUNDING, spread
+from ...model.graph import Floats
+from ...model.row_status import Marks
+from ...runtime.indices import place
+from ...runtime.targets import kernel, leaf
+from ..log_domain import HALVINGS, MAX_PASSES, ROW_SUM_ROUNDING, spread
+from .passes import clip_bend, clip_sum
 
 
 @kernel

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..model.graph import (
+from ...lanes.prefetch import fetch
+from ...model.graph import (
     Floats,
     Graph,
     gather,
@@ -19,17 +20,14 @@ from ..model.graph import (
     row_size,
     successor_of,
 )
-from ..model.log_storage import linear
-from ..model.row_status import KNOWN, Marks
-from ..runtime.dispatch import Borrowed
-from ..runtime.indices import int64
-from ..runtime.prefetch import fetch
-from ..runtime.storage import Lasting, Switch
-from ..runtime.targets import leaf
-from . import interface
-from .box_clip import clip_in_logs, solve_box
-from .box_passes import crowded, tightness
-from .held import (
+from ...model.log_storage import linear
+from ...model.row_status import KNOWN, Marks
+from ...runtime.dispatch import Borrowed
+from ...runtime.indices import int64
+from ...runtime.storage import Lasting, Switch
+from ...runtime.targets import leaf
+from .. import interface
+from ..held import (
     LARGEST,
     SMALLEST,
     HeldRows,
@@ -39,7 +37,9 @@ from .held import (
     release,
     written_gain,
 )
-from .interface import Order
+from ..interface import Order
+from .clip import clip_in_logs, solve_box
+from .passes import crowded, tightness
 
 ROOMY = 1.2  # with more room than this factor it does not matter how much
 

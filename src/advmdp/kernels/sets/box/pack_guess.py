@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..runtime.packs import Floats, over_pack
-from ..runtime.vectors import N_LANES, Lanes
-from .box_pack_passes import CLIPPED
+from ...lanes.packs import Floats, over_pack
+from ...lanes.vectors import N_LANES, Lanes
+from .pack_passes import CLIPPED
 
 
 def _mean_entry(lanes: Lanes, p: Any, push: Any, mean: Any) -> Sequence[Any]:

@@ -20,17 +20,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.graph import Floats, Graph, layer_begin, layer_end, row_begin, row_dot, row_size
-from ..model.log_storage import linear
-from ..model.measure import Measure
-from ..model.row_status import is_bound, is_free
-from ..runtime.indices import int64, place
-from ..runtime.line_products import add_lines
-from ..runtime.passes import dot, dot_and_add, scale
-from ..runtime.row_blocks import HAS_BLOCKS
-from ..runtime.targets import kernel, leaf
-from ..runtime.threads import barrier, shared
-from ..sets.held import (
+from ...lanes.line_products import add_lines
+from ...lanes.passes import dot, dot_and_add, scale
+from ...lanes.row_blocks import HAS_BLOCKS
+from ...model.graph import Floats, Graph, layer_begin, layer_end, row_begin, row_dot, row_size
+from ...model.log_storage import linear
+from ...model.measure import Measure
+from ...model.row_status import is_bound, is_free
+from ...runtime.indices import int64, place
+from ...runtime.targets import kernel, leaf
+from ...runtime.threads import barrier, shared
+from ...sets.held import (
     LARGEST,
     SMALLEST,
     UNKNOWN,
@@ -42,7 +42,8 @@ from ..sets.held import (
     release,
     unmerge,
 )
-from ..sets.interface import has_tightness, row_tightness, stays_inside
+from ...sets.interface import has_tightness, row_tightness, stays_inside
+from ..dual import Dual, MergedRows
 from .carried_lines import (
     forget_line_of,
     has_line,
@@ -51,7 +52,6 @@ from .carried_lines import (
     line_stands,
     note_weight,
 )
-from .dual import Dual, MergedRows
 
 AT_A_BOUND = 1.0 - 1e-9
 TILT_ROUNDING = 1e-12  # of a product of scale and tilt, generously

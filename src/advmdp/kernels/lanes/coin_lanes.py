@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .random_numbers import MASK, ROUNDS, UNIT_32, WEYL_0, WEYL_1, uniform_four
+from ..runtime.random_numbers import MASK, ROUNDS, UNIT_32, WEYL_0, WEYL_1, uniform_four
 from .registers import in_registers, repeat_any
 from .vectors import N_LANES, Lanes
 

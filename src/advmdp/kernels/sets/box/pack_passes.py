@@ -1,9 +1,9 @@
-"""The row problem of boxes for a pack of rows (``runtime/packs``): Newton on  sum clip(c w) = 1.
+"""The row problem of boxes for a pack of rows (``lanes/packs``): Newton on  sum clip(c w) = 1.
 
-The same equation as in ``box_clip``, eight rows at a time, without a bracket.  A row that does not
+The same equation as in ``clip``, eight rows at a time, without a bracket.  A row that does not
 settle within a few passes, or whose entries are far beyond their bounds, is marked as odd; whoever
 asked solves it by itself.  What a lane finds does not depend on the rows beside it, but for
-rounding where one of these lies far beyond its bounds (``box_pack_logs``).
+rounding where one of these lies far beyond its bounds (``pack_logs``).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..runtime.packs import Floats, over_pack
-from ..runtime.vectors import N_LANES, Lanes
-from .box_passes import LEAST, NEAR, SERIES
-from .held import LARGEST, SMALLEST
-from .log_domain import ROW_SUM_ROUNDING
+from ...lanes.packs import Floats, over_pack
+from ...lanes.vectors import N_LANES, Lanes
+from ..held import LARGEST, SMALLEST
+from ..log_domain import ROW_SUM_ROUNDING
+from .passes import LEAST, NEAR, SERIES
 
 FAR = 64.0  # in ``marks``, beside which clipped entries count one
 EXPONENTIAL = (1.0, 1.0, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880)
@@ -140,7 +140,7 @@ def clip_pack(
 ) -> float:
     """Clip at this c, and step once more where that does not sum to one; how many rows do not.
 
-    Written: p, its free entries, e^gain (``box_passes: clip_bend`` has the series), the mass of the
+    Written: p, its free entries, e^gain (``passes: clip_bend`` has the series), the mass of the
     free entries, and whether the row is odd: not settled, or not for this pass.
     """
     waiting = 0.0

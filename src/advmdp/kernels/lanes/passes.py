@@ -1,4 +1,4 @@
-"""The passes over a row that find a sum or a maximum, see ``kernels/runtime/vectors``.
+"""The passes over a row that find a sum or a maximum, see ``kernels/lanes/vectors``.
 
 Each is written twice: as a loop, which says what it is and is what other targets compile, and above
 it as the terms that eight lanes take at once.
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .indices import place
-from .targets import compiles_for_cpu, leaf
+from ..runtime.indices import place
+from ..runtime.targets import compiles_for_cpu, leaf
 from .vectors import Lanes, vectorised
 
 Floats = NDArray[np.float64]

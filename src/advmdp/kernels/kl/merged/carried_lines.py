@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import math
 
-from ..model.graph import Graph, row_begin, row_size
-from ..model.log_storage import linear
-from ..model.measure import Measure
-from ..runtime.indices import int64, place
-from ..runtime.row_blocks import HAS_BLOCKS
-from ..runtime.row_dots import dots_of_eight, dots_of_four, dots_of_one, dots_of_two
-from ..runtime.targets import leaf
-from ..sets.held import is_merged
-from .dual import Dual
+from ...lanes.row_blocks import HAS_BLOCKS
+from ...lanes.row_dots import dots_of_eight, dots_of_four, dots_of_one, dots_of_two
+from ...model.graph import Graph, row_begin, row_size
+from ...model.log_storage import linear
+from ...model.measure import Measure
+from ...runtime.indices import int64, place
+from ...runtime.targets import leaf
+from ...sets.held import is_merged
+from ..dual import Dual
 
 NOT_IN = -1.0
 ORDINARY = 2.0**-664  # a power of two, and more than ``log_storage.TINY``

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ..model.graph import Floats
-from ..runtime.packs import gather_pack
-from ..runtime.targets import leaf
-from ..runtime.vectors import N_LANES
-from . import interface
-from .box import BoxRows
-from .box_pack_guess import guess_pack, mean_of_pack
-from .box_pack_logs import clip_pack_from_afar, write_logs
-from .box_pack_passes import FAR, clip_pack, step_pack
-from .packed import DISTANT, LOGGED, NEARBY, PackedRows
+from ...lanes.packs import gather_pack
+from ...lanes.vectors import N_LANES
+from ...model.graph import Floats
+from ...runtime.targets import leaf
+from .. import interface
+from ..packed import DISTANT, LOGGED, NEARBY, PackedRows
+from .pack_guess import guess_pack, mean_of_pack
+from .pack_logs import clip_pack_from_afar, write_logs
+from .pack_passes import FAR, clip_pack, step_pack
+from .rows import BoxRows
 
 CHEAP_STEPS = 2  # before a pass that divides: which bounds hold changes in most packs
 CHEAP_FROM_AFAR = 1  # before one that does not, and is worth two of these steps

@@ -1,12 +1,12 @@
-"""Passes over a row between bounds (``runtime/vectors``): how tight it is, and clipping it."""
+"""Passes over a row between bounds (``lanes/vectors``): how tight it is, and clipping it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ..runtime.passes import Floats, Marks
-from ..runtime.vectors import Lanes, vectorised
+from ...lanes.passes import Floats, Marks
+from ...lanes.vectors import Lanes, vectorised
 
 LEAST = 1e-300  # instead of a zero in a denominator
 NEAR = 0.05  # largest s for which six terms of the series in ``clip_bend`` reach rounding

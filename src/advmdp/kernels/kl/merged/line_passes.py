@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..model.graph import Floats, Graph, layer_begin, layer_end, row_begin, row_size
-from ..runtime.eight_lines import eight_lines
-from ..runtime.indices import int64
-from ..runtime.passes import HAS_LANES
-from ..runtime.targets import leaf
-from ..runtime.vectors import N_LANES
-from .dual import Dual
+from ...lanes.eight_lines import eight_lines
+from ...lanes.passes import HAS_LANES
+from ...lanes.vectors import N_LANES
+from ...model.graph import Floats, Graph, layer_begin, layer_end, row_begin, row_size
+from ...runtime.indices import int64
+from ...runtime.targets import leaf
+from ..dual import Dual
 from .merged_rows import line_dot_and_add
 
 LONG = 24  # entries of a line; shorter ones are as soon taken one by one, with the state's rows

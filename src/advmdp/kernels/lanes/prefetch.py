@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..runtime.targets import compiles_for_cpu
 from .line_sums import Floats
 from .registers import in_registers
-from .targets import compiles_for_cpu
 
 FETCHES = compiles_for_cpu()
 """Whether ``fetch`` does anything."""

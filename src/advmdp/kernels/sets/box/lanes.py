@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..model.graph import Floats
-from ..runtime.targets import leaf
-from . import interface
-from .box import BoxRows
+from ...model.graph import Floats
+from ...runtime.targets import leaf
+from .. import interface
+from .rows import BoxRows
 
 
 @interface.has_boxes.register(BoxRows)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from .targets import compiles_for_cpu, leaf
+from ..runtime.targets import compiles_for_cpu, leaf
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -1,10 +1,10 @@
 """The row problem of boxes for packs in which entries lie far beyond their bounds.
 
-The series of ``box_pack_passes: clip_pack`` is good next to a bound only.  Here the logarithms
+The series of ``pack_passes: clip_pack`` is good next to a bound only.  Here the logarithms
 
     low = ln(p~ / lower),    high = ln(p~ / upper)
 
-are taken once in a projection, in registers (``runtime/logarithms``), and an entry that a bound
+are taken once in a projection, in registers (``lanes/logarithms``), and an entry that a bound
 holds adds  p (beta + low)  or  p (beta + high)  to the gain: no pass divides.
 """
 
@@ -14,12 +14,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..runtime.logarithms import exponential, log_of_ratio
-from ..runtime.packs import Floats, over_pack
-from ..runtime.vectors import N_LANES, Lanes
-from .box_pack_passes import CLIPPED, clip_entry, following_step
-from .held import LARGEST, SMALLEST
-from .log_domain import ROW_SUM_ROUNDING
+from ...lanes.logarithms import exponential, log_of_ratio
+from ...lanes.packs import Floats, over_pack
+from ...lanes.vectors import N_LANES, Lanes
+from ..held import LARGEST, SMALLEST
+from ..log_domain import ROW_SUM_ROUNDING
+from .pack_passes import CLIPPED, clip_entry, following_step
 
 FAINT = 1e-290  # an entry below this may be the logarithm of another one
 STEEPEST = 300.0  # the largest gain whose exponential is taken here
@@ -126,7 +126,7 @@ def clip_pack_from_afar(
     slot: int,
     size: int,
 ) -> float:
-    """``box_pack_passes: clip_pack`` for any distance from the bounds, with their logarithms."""
+    """``pack_passes: clip_pack`` for any distance from the bounds, with their logarithms."""
     waiting = 0.0
     for i in range(N_LANES):
         c = scale[slot + i]

@@ -1,4 +1,4 @@
-"""``learner.to_frame()``: a row for every state and action."""
+"""Columns over state-action pairs as a frame: a row for every state and action, by their names."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Free rows of a state merged into one line."""

@@ -1,0 +1,1 @@
+"""Passes over arrays in the lanes of vector registers: the same bits in every process."""
