@@ -69,6 +69,7 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     assert "```math" not in concepts
     for page in tmp_path.rglob("*.html"):  # nothing is loaded from elsewhere
         assert not re.search(r'(src|href)="(https?:)?//[^"]+\.(js|css|woff2?)"', page.read_text())
+    assert not [*tmp_path.rglob("*.py"), *tmp_path.rglob("*.pyc")]
     for example in (ROOT / "examples" / "pictures").glob("*.png"):
         assert (tmp_path / "gallery" / "pictures" / example.name).is_file()
 

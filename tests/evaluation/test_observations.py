@@ -101,7 +101,9 @@ def test_a_learner_says_what_it_has() -> None:
     recorded = played(record=["regret"]).recorded
     with pytest.raises(am.InvalidInput, match="was not recorded"):
         recorded["q"]
-    assert list(recorded) == ["regret"] and "q" not in recorded and recorded.get("q") is None
+    assert list(recorded) == ["regret"]
+    assert "q" not in recorded
+    assert recorded.get("q") is None
     copy = pickle.loads(pickle.dumps(recorded))
     np.testing.assert_array_equal(copy.episodes, recorded.episodes)
     np.testing.assert_array_equal(copy["regret"], recorded["regret"])

@@ -234,7 +234,7 @@ def test_a_ranking_says_what_each_is_told() -> None:
 def test_forests_for_papers(kind: str, tmp_path: Path) -> None:
     path = write_figure(RESULTS, kind, tmp_path / "f.svg", n_episodes=400, learners=["o-reps"])
     assert path.read_text("utf-8").startswith("<?xml")
-    with pytest.raises(InvalidInput, match="no 'x' in this figure"):
+    with pytest.raises(InvalidInput, match="no learner 'x' in this figure"):
         write_figure(RESULTS, kind, tmp_path / "f.svg", n_episodes=400, learners=["x"])
 
 
