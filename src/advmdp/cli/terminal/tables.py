@@ -9,7 +9,7 @@ from rich.text import Text
 from advmdp.plain_text import plain_text
 from advmdp.reports.tables.table_data import TableData
 
-WIDE = 6  # columns; more of them are closer together, so that names stay whole on 80 letters
+WIDE = 5  # columns; more of them are closer together, so that names stay whole on 80 letters
 LONG = 24  # letters of a name; in a wide table the hash of its source goes on a line of its own
 
 
