@@ -78,8 +78,12 @@ def test_the_facts_are_true() -> None:
 
 
 def test_a_wide_layer_is_cut() -> None:
-    dots = layers_picture([1, 1000, 1]).count("<circle")
-    assert dots == 2 + MOST_DOTS - 1
+    picture = layers_picture([1, 1000, 1])
+    assert picture.count("r='2.2'") == 2 + MOST_DOTS - 1
+    assert picture.count("r='0.8'") == 3
+    assert (
+        picture.count("L") == 2 * MOST_DOTS
+    )  # a line from every dot to every dot of the next layer
 
 
 def test_a_run_as_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
