@@ -118,6 +118,13 @@ def test_an_opened_store(tmp_path: Path) -> None:
     store = am.open_store(tmp_path / "store")
     assert store.runs().equals(made.runs())
     assert store.curves().equals(made.curves())
+    assert store.curves(store.runs()["run"]).equals(made.curves())
+    with pytest.raises(
+        am.InvalidInput, match="runs: give names in a list, .*; .* library='pandas'"
+    ):
+        store.curves("pandas")
+    with pytest.raises(am.InvalidInput, match="runs: no run 'another'; runs\\(\\) lists all"):
+        store.curves(["another"])
     page = store.report(tmp_path / "page.html", "My title")
     assert "My title" in page.read_text()
     assert repr(store) == f"OpenStore({str(made.path)!r})"
