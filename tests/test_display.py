@@ -120,10 +120,10 @@ def test_an_opened_store(tmp_path: Path) -> None:
     assert store.curves().equals(made.curves())
     assert store.curves(store.runs()["run"]).equals(made.curves())
     with pytest.raises(
-        am.InvalidInput, match="runs: give names in a list, .*; .* library='pandas'"
+        am.InvalidInput, match=r"runs: give names in a list, .*; .* library='pandas'"
     ):
         store.curves("pandas")
-    with pytest.raises(am.InvalidInput, match="runs: no run 'another'; runs\\(\\) lists all"):
+    with pytest.raises(am.InvalidInput, match=r"runs: no run 'another'; runs\(\) lists all"):
         store.curves(["another"])
     page = store.report(tmp_path / "page.html", "My title")
     assert "My title" in page.read_text()
