@@ -141,6 +141,8 @@ def test_files_views_and_equality_know_the_counts(tmp_path: Path) -> None:
     assert again.layout == LAYOUT != am.Layout(SIZES, 3)
     assert [counts.tolist() for counts in again.layout.action_counts] == COUNTS
     assert all(map(np.array_equal, again.policy(), learner.policy()))
+    assert "n_actions=1 to 3" in repr(LAYOUT)
+    assert ">1 to 3</td>" in LAYOUT._repr_html_()
     views = am.start_views(LAYOUT)
     assert [counts.tolist() for counts in views[0].layout.action_counts] == [[1], [3, 1]]
     assert views[0].layout.stands_for.tolist() == [0, 0, 0, 3, 4, 5, 6, 6, 6]  # type: ignore[union-attr]

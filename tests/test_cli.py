@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from matplotlib.image import imread
 from typer.testing import CliRunner
 
 import advmdp
-from advmdp.cli import app, main
+from advmdp.cli import COMMANDS, app, main
 
 IMITATE_A_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS")
 # Programs started elsewhere find the package that is tested here, installed or not.
@@ -215,6 +216,16 @@ def test_help() -> None:
     assert result.exit_code == 0
     for option in ("--episodes", "--layers", "--seed", "--log-scale", "--output", "--quiet"):
         assert option in result.output
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_paragraphs_of_help_fill_their_lines(command: str) -> None:
+    """No line ends early although the first word of the next one has room."""
+    output = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "80"}).output
+    lines = [line.strip() for line in output.partition("╭")[0].splitlines()]
+    for line, following in pairwise(lines):
+        if line and following:
+            assert len(line) + 1 + len(following.split()[0]) > 78, line
 
 
 def test_help_does_not_wait_for_matplotlib() -> None:

@@ -78,8 +78,12 @@ def test_the_facts_are_true() -> None:
 
 
 def test_a_wide_layer_is_cut() -> None:
-    dots = layers_picture([1, 1000, 1]).count("<circle")
-    assert dots == 2 + MOST_DOTS - 1
+    picture = layers_picture([1, 1000, 1])
+    assert picture.count("r='2.2'") == 2 + MOST_DOTS - 1
+    assert picture.count("r='0.8'") == 3
+    assert (
+        picture.count("L") == 2 * MOST_DOTS
+    )  # a line from every dot to every dot of the next layer
 
 
 def test_a_run_as_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +118,13 @@ def test_an_opened_store(tmp_path: Path) -> None:
     store = am.open_store(tmp_path / "store")
     assert store.runs().equals(made.runs())
     assert store.curves().equals(made.curves())
+    assert store.curves(store.runs()["run"]).equals(made.curves())
+    with pytest.raises(
+        am.InvalidInput, match=r"runs: give names in a list, .*; .* library='pandas'"
+    ):
+        store.curves("pandas")
+    with pytest.raises(am.InvalidInput, match=r"runs: no run 'another'; runs\(\) lists all"):
+        store.curves(["another"])
     page = store.report(tmp_path / "page.html", "My title")
     assert "My title" in page.read_text()
     assert repr(store) == f"OpenStore({str(made.path)!r})"

@@ -1,13 +1,10 @@
-"""The commands in the documentation run, in their order, and the site builds without a warning."""
+"""The commands in the documentation run, in their order; README says what was measured."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -48,29 +45,6 @@ def test_other_blocks_are_tested_elsewhere() -> None:
         assert languages <= {"python", "sh", "toml", "py", "math"}, page
         for block in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S):
             assert block.startswith(">>> "), f"{page}: {block[:60]}"
-
-
-def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-    )
-    assert built.returncode == 0, built.stderr
-    assert "WARNING" not in built.stderr
-    learner = (tmp_path / "learners" / "uob-reps" / "index.html").read_text()
-    assert "UOBREPS" in learner
-    assert "eta_scale" in learner
-    assert 'class="gp"' in learner  # prompts, which the copy button leaves out
-    concepts = (tmp_path / "concepts" / "index.html").read_text()
-    assert concepts.count('<div class="formula"><div><svg role="img"') == 5
-    assert "```math" not in concepts
-    for page in tmp_path.rglob("*.html"):  # nothing is loaded from elsewhere
-        assert not re.search(r'(src|href)="(https?:)?//[^"]+\.(js|css|woff2?)"', page.read_text())
-    for example in (ROOT / "examples" / "pictures").glob("*.png"):
-        assert (tmp_path / "gallery" / "pictures" / example.name).is_file()
 
 
 def test_the_readme_says_what_every_learner_knows_and_sees() -> None:

@@ -213,3 +213,8 @@ def __getattr__(name: str) -> Any:
     if name == "connect":
         return import_module("advmdp.web.client").connect
     raise AttributeError(f"module 'advmdp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What a prompt completes: the public names, also those that are loaded later."""
+    return [*__all__, "__version__"]

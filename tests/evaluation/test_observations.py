@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from typing import Any
 
 import numpy as np
@@ -97,9 +98,15 @@ def test_refusals(options: dict[str, Any], message: str) -> None:
 def test_a_learner_says_what_it_has() -> None:
     with pytest.raises(am.InvalidInput, match="Uniform has no 'width'; choose from policy, regret"):
         am.play(MDP, LOSSES, am.Uniform(MDP.layout), 5, record=["width"])
-    run = played(record=["regret"])
+    recorded = played(record=["regret"]).recorded
     with pytest.raises(am.InvalidInput, match="was not recorded"):
-        run.recorded["q"]
+        recorded["q"]
+    assert list(recorded) == ["regret"]
+    assert "q" not in recorded
+    assert recorded.get("q") is None
+    copy = pickle.loads(pickle.dumps(recorded))
+    np.testing.assert_array_equal(copy.episodes, recorded.episodes)
+    np.testing.assert_array_equal(copy["regret"], recorded["regret"])
 
 
 @pytest.mark.parametrize("name", sorted(am.LEARNERS))

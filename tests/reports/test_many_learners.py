@@ -110,6 +110,11 @@ def test_bands_that_are_cut_at_the_edge_are_mentioned(browser: Browser, tmp_path
             assert ("go on beyond it" in note) == said, spread
 
 
+def test_the_legend_of_eighteen_is_whole(page: Page) -> None:
+    page.locator("#tab-realised").click()  # a row more: the best fixed policy
+    assert page.evaluate("at('legend').scrollHeight <= at('legend').clientHeight")
+
+
 def test_the_tooltip_leaves_nobody_out(page: Page) -> None:
     page.click("#tab-regret")
     page.get_by_role("button", name="together").click()
@@ -161,7 +166,10 @@ def test_a_phone(page: Page) -> None:
         )
         page.wait_for_function(f"() => ({SMALLEST_TEXT})() >= 12")
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
-    page.locator("#tab-overview").click()
+    for tab in ("specs", "overview"):
+        page.evaluate(f"choose(0, '{tab}')")  # as if the address had named it
+        box = page.locator(f"#tab-{tab}").bounding_box()
+        assert 0 <= box["x"] <= 375 - box["width"]
     expect(page.locator("#overview .sign").first).to_be_visible()
     page.set_viewport_size({"width": 1280, "height": 800})
     expect(page.locator("#overview .sign").first).to_be_hidden()
@@ -234,7 +242,7 @@ def test_a_ranking_says_what_each_is_told() -> None:
 def test_forests_for_papers(kind: str, tmp_path: Path) -> None:
     path = write_figure(RESULTS, kind, tmp_path / "f.svg", n_episodes=400, learners=["o-reps"])
     assert path.read_text("utf-8").startswith("<?xml")
-    with pytest.raises(InvalidInput, match="no 'x' in this figure"):
+    with pytest.raises(InvalidInput, match="no learner 'x' in this figure"):
         write_figure(RESULTS, kind, tmp_path / "f.svg", n_episodes=400, learners=["x"])
 
 

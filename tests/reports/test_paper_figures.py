@@ -143,7 +143,7 @@ def test_chosen_learners_only(tmp_path: Path) -> None:
     few = write_figure(RESULTS, "regret", tmp_path / "a.svg", n_episodes=1000, learners=["uniform"])
     both = write_figure(RESULTS, "regret", tmp_path / "b.svg", n_episodes=1000)
     assert len(few.read_bytes()) < len(both.read_bytes())
-    with pytest.raises(InvalidInput, match="learners: no 'ucrl2' in this figure; there are exp3"):
+    with pytest.raises(InvalidInput, match="learners: no learner 'ucrl2' in this figure; there"):
         write_figure(RESULTS, "regret", tmp_path / "c.svg", n_episodes=1000, learners=["ucrl2"])
 
 

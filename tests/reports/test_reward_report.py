@@ -45,8 +45,8 @@ def test_the_table_and_the_curves_hold_the_means_of_the_runs() -> None:
     assert series["<good>"]["y"][-1] == pytest.approx(good.mean(), rel=1e-5)
     assert series["plain"]["low"] is None
     blocks = {each["key"]: each for each in recent["series"]}["plain"]
-    assert blocks["x"][0] == 6
-    assert blocks["y"][0] == pytest.approx(RUNS["plain"].reward[:6].mean(), rel=1e-5)  # type: ignore[union-attr]
+    assert blocks["x"][0] == 12
+    assert blocks["y"][0] == pytest.approx(RUNS["plain"].reward[:12].mean(), rel=1e-5)  # type: ignore[union-attr]
     assert "4 runs of 2 learners, 300 episodes each. Of 1 longer runs" in data["counts"]
     assert "4 rewards were outside" in data["counts"]
 

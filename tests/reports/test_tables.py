@@ -12,7 +12,12 @@ import advmdp as am
 from advmdp.cli.terminal.tables import rich_table
 from advmdp.errors import InvalidInput
 from advmdp.reports.cells import cells_of
+from advmdp.reports.figures.cell_panels import regret_panels
+from advmdp.reports.figures.forests import ranking_forest
+from advmdp.reports.figures.panels import select_learners
 from advmdp.reports.from_runs import LabelledRun, results_from_runs
+from advmdp.reports.html.report_page import report_page
+from advmdp.reports.learner_names import label_of
 from advmdp.reports.rates import families_of
 from advmdp.reports.tables.cell_tables import (
     certificate_table,
@@ -99,6 +104,33 @@ def test_certificates_and_overview() -> None:
     assert overview.columns[6] == "knows and sees"
     plain = cells_of(made_up_results({"uniform": (1.0, 1.0)}, [100], 2))
     assert certificate_table(plain[0]) is None
+
+
+def test_long_names_of_ones_own_are_broken_before_the_hash() -> None:
+    label = "mylearners:Hedge@107b7c76"
+    (cell,) = cells_of(made_up_results({label: (1.0, 0.5), "uob-reps": (2.0, 0.5)}, [100], 4))
+    text = shown(comparison_table(cell))
+    assert "mylearners:Hedge " in text
+    assert "\n @107b7c76 " in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_learner_is_found_without_its_hash() -> None:
+    labels = ["own:A@107b7c76", "own:A@107b7c76 rate=2", "own:B@00000000 rate=2", "uniform"]
+    assert label_of("own:A", labels, "baseline") == labels[0]
+    assert label_of("own:A rate=2", labels, "baseline") == labels[1]
+    assert label_of("own:B", labels, "baseline") == labels[2]
+    edited = ["own:A@107b7c76", "own:A@ffffffff"]
+    with pytest.raises(InvalidInput, match="baseline: 'own:A' may be own:A@107b7c76 or own:A@fff"):
+        label_of("own:A", edited, "baseline")
+    laws = {"own:A@107b7c76": (1.0, 0.5), "uob-reps": (2.0, 0.5)}
+    results = made_up_results(laws, [100], 4)
+    assert '"baseline":"own:A@107b7c76"' in report_page(results, baseline="own:A")
+    (cell,) = cells_of(results)
+    assert [pair.learner for pair in cell.against("own:A")] == ["uob-reps"]
+    (panel, *_) = select_learners(regret_panels(cell), ["own:A"])
+    assert [series.key for series in panel.series] == ["own:A@107b7c76"]
+    assert [row.learner for row in ranking_forest(cell).of(["own:A"]).rows] == ["own:A@107b7c76"]
 
 
 def test_labels_are_no_markup() -> None:

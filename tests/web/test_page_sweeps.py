@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import advmdp as am
 from advmdp.cli import main
 from advmdp.experiments.engines.interface import CheckpointSchedule
 from advmdp.experiments.engines.single_run import play_run
@@ -23,6 +24,7 @@ from advmdp.store.progress.progress_note import NoteWriter, read_note
 from advmdp.store.run_lock import RunLock, is_locked
 from advmdp.web.page.states import State, change_between
 from advmdp.web.page.sweep_counts import seconds_left, watched_cells
+from advmdp.web.page.sweep_panels import MOST_LEARNERS
 from advmdp.web.page.sweep_state import store_state
 from tests.experiments.sweeps import one_run, play_here
 from tests.web.steps import EPISODES, POINTS, MadeUpSweep, spec
@@ -105,6 +107,21 @@ def test_a_sweep_from_start_to_end(tmp_path: Path) -> None:
     assert state["summary"]["store"]["left"] is None
     assert state["learners"]["uob-reps"]["regret"][0] == pytest.approx(400.0)
     json.dumps(state, allow_nan=False)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_learners_that_are_not_drawn_are_mentioned(more: int, tmp_path: Path) -> None:
+    names = sorted(am.LEARNERS)[: MOST_LEARNERS + more]
+    sweep = MadeUpSweep(tmp_path / "store", [spec(name) for name in names])
+    for name in names:
+        sweep.begin(spec(name))
+        sweep.finish(spec(name), 0.1)
+    live = LiveStore(sweep.store.path)
+    live.refresh()
+    panel = store_state(live, "-")["panels"]["regret"]
+    assert [one["key"] for one in panel["series"]] == names[:MOST_LEARNERS]
+    assert ("Of 25 learners the first 24 are drawn" in panel["note"]) == bool(more)
+    sweep.end()
 
 
 def test_cells_and_the_time_left(tmp_path: Path) -> None:

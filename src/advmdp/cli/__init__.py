@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from inspect import getdoc
 from typing import Annotated
 
 import typer
@@ -46,8 +47,16 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "serve": serving.serve,
     "verify": verifying.verify,
 }
+
+
+def _help_of(command: Callable[..., None]) -> str:
+    """Its docstring, a line for each paragraph: where lines end is for the terminal to say."""
+    paragraphs = (getdoc(command) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, help=_help_of(command))(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

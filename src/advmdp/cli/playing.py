@@ -104,6 +104,7 @@ def compare(
 ) -> None:
     """Play several learners in the same worlds, with the same random numbers."""
     from advmdp.experiments.sweep import SweepSpec
+    from advmdp.reports.learner_names import label_of
 
     parts: dict[str, Any] = opt.world_parts(mdp, layers, actions, losses, sets)
     opt.search_for(*learners)
@@ -111,9 +112,9 @@ def compare(
     parts |= {"seed": seed, "replicates": replicates, "rewards": opt.rewards_of(rewards)}
     parts |= {"delay": opt.delay_of(delay, in_flight), "feedback": feedback}
     sweep_spec = SweepSpec(**parts, n_episodes=opt.horizons_of(episodes))
-    labels = dict.fromkeys(run.learner.label for run in sweep_spec.runs())
-    if baseline is not None and baseline not in labels:
-        raise InvalidInput(f"{baseline!r} is none of {', '.join(labels)}", field="baseline")
+    if baseline is not None:
+        labels = {run.learner.label for run in sweep_spec.runs()}
+        baseline = label_of(baseline, labels, "baseline")
     if dry_run:
         _print_plan(sweep_spec.runs(), store, workers, measure, as_json)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 WIDTH, HEIGHT, EDGE = 240, 60, 4
 MOST_DOTS, MOST_LAYERS = 8, 24
@@ -26,23 +27,40 @@ def curve_picture(x: Sequence[float], y: Sequence[float], what: str) -> str:
 
 
 def layers_picture(sizes: Sequence[int]) -> str:
-    """A column of dots for every layer; of a wide layer, the first dots and a stroke."""
+    """A column of dots for every layer, joined by lines; a wide layer goes on in small dots."""
     shown = sizes[:MOST_LAYERS]
     step = (WIDTH - 2 * EDGE) / max(len(shown), 2)
-    parts = []
-    for k, size in enumerate(shown):
-        n_dots = min(size, MOST_DOTS)
-        for i in range(n_dots):
-            y = HEIGHT / 2 + (i - (n_dots - 1) / 2) * (HEIGHT - 2 * EDGE) / MOST_DOTS
-            x = EDGE + (k + 0.5) * step
-            mark = (
-                f"<line x1='{x - 2:.1f}' x2='{x + 2:.1f}' y1='{y:.1f}' y2='{y:.1f}' "
-                "stroke='currentColor'/>"
-                if size > MOST_DOTS and i == n_dots - 1
-                else f"<circle cx='{x:.1f}' cy='{y:.1f}' r='2.2' fill='currentColor'/>"
-            )
-            parts.append(mark)
+    columns = [
+        [
+            (EDGE + (k + 0.5) * step, _height(i, min(size, MOST_DOTS)))
+            for i in range(min(size, MOST_DOTS))
+        ]
+        for k, size in enumerate(shown)
+    ]
+    lines = "".join(
+        f"M{x:.1f},{y:.1f}L{a:.1f},{b:.1f}"
+        for here, beyond in pairwise(columns)
+        for x, y in here
+        for a, b in beyond
+    )
+    parts = [f"<path d='{lines}' stroke='currentColor' stroke-width='.6' opacity='.3'/>"]
+    for size, column in zip(shown, columns, strict=True):
+        for i, (x, y) in enumerate(column):
+            goes_on = size > MOST_DOTS and i == MOST_DOTS - 1
+            parts.append(_small_dots(x, y) if goes_on else _dot(x, y, 2.2))
     return _svg("".join(parts), f"layers of {', '.join(map(str, sizes[:MOST_LAYERS]))} states")
+
+
+def _height(i: int, n_dots: int) -> float:
+    return HEIGHT / 2 + (i - (n_dots - 1) / 2) * (HEIGHT - 2 * EDGE) / MOST_DOTS
+
+
+def _small_dots(x: float, y: float) -> str:
+    return "".join(_dot(x, y + rise, 0.8) for rise in (-2.0, 0.5, 3.0))
+
+
+def _dot(x: float, y: float, radius: float) -> str:
+    return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius}' fill='currentColor'/>"
 
 
 def _svg(body: str, what: str) -> str:

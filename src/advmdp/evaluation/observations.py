@@ -25,7 +25,6 @@ The learner is looked at between slices of compiled code, which changes no bit o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -57,21 +56,19 @@ class Moment(NamedTuple):
     """An ``EvaluationPoint``; in an environment the rewards ``Earned``."""
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """The quantities of ``play(record=...)``: row i belongs to ``episodes[i]``."""
+class Recorded(dict[str, NDArray[Any]]):
+    """The quantities of ``play(record=...)`` by their names: row i belongs to ``episodes[i]``."""
 
-    episodes: NDArray[np.int64]
-    values: dict[str, NDArray[Any]]
+    def __init__(self, episodes: NDArray[np.int64], rows: dict[str, NDArray[Any]]) -> None:
+        super().__init__(rows)
+        self.episodes = episodes
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        """The rows of one quantity."""
-        if name not in self.values:
-            raise InvalidInput(f"record: {shown(name)} was not recorded; add it to record=[...]")
-        return self.values[name]
+    def __missing__(self, name: str) -> NDArray[Any]:
+        """Say how to get what was not asked for."""
+        raise InvalidInput(f"record: {shown(name)} was not recorded; add it to record=[...]")
 
     def __repr__(self) -> str:
-        return f"Recorded({', '.join(self.values)}; {len(self.episodes)} times)"
+        return f"Recorded({', '.join(self)}; {len(self.episodes)} times)"
 
 
 def _certificate(place: int) -> Callable[[Recorder], Any]:

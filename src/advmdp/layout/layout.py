@@ -232,12 +232,17 @@ class Layout(Shown, Tables):
 
     def __repr__(self) -> str:
         support = "" if self.is_dense else f", {self.n_entries} declared triples"
-        return f"Layout(layer_sizes={self.layer_sizes}, n_actions={self.n_actions}{support})"
+        return f"Layout(layer_sizes={self.layer_sizes}, n_actions={self._told_actions()}{support})"
+
+    def _told_actions(self) -> str:
+        counts = np.concatenate(self.action_counts)
+        same = counts.min() == counts.max()
+        return f"{counts.max()}" if same else f"{counts.min()} to {counts.max()}"
 
     def _facts(self) -> dict[str, Any]:
         return {
             "states in each layer": ", ".join(map(str, self.layer_sizes)),
-            "actions": self.n_actions,
+            "actions": self._told_actions(),
             "triples": f"{self.n_entries:,}" + ("" if self.is_dense else ", declared"),
         }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from advmdp.errors import InvalidInput
+from advmdp.reports.learner_names import label_of
 from advmdp.reports.sign_flips import sign_flip_p_values
 from advmdp.reports.statistics import Interval, mean_interval
 
@@ -59,11 +59,8 @@ def compare(groups: Sequence[Group]) -> tuple[Comparison, ...]:
 def compare_with(baseline: str, groups: Sequence[Group]) -> tuple[AgainstBaseline, ...]:
     """Every learner that shares a replicate with the baseline, the least regret first."""
     named = {group.learner: group for group in groups}
-    if baseline not in named:
-        raise InvalidInput(
-            f"no learner '{baseline}' in this cell; there are {', '.join(named)}", field="baseline"
-        )
-    pairs = [(named[baseline], group) for group in _ordered(groups) if group.learner != baseline]
+    chosen = named[label_of(baseline, named, "baseline", " in this cell")]
+    pairs = [(chosen, group) for group in _ordered(groups) if group is not chosen]
     return tuple(AgainstBaseline(tested.second, *tested.result) for tested in _tested(pairs))
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import polars as pl
 
 from advmdp.checks.arguments import file_path
+from advmdp.checks.numbers import shown
+from advmdp.errors import InvalidInput
 from advmdp.frames import frame_in
 from advmdp.store import Store
 
@@ -23,8 +25,19 @@ class OpenStore(Store):
         return _in_library(library, super().runs())
 
     def curves(self, runs: Any = None, library: str = "polars") -> Any:
-        """One row per run and evaluation point, of all finished runs or of those named."""
-        return _in_library(library, super().curves(runs))
+        """One row per run and evaluation point, of all finished runs or of those in a list."""
+        return _in_library(library, super().curves(None if runs is None else self._named(runs)))
+
+    def _named(self, runs: Any) -> list[str]:
+        """Names of runs that are there: of others nobody would miss the curves."""
+        if isinstance(runs, str):
+            hint = "; for another library, library=" + shown(runs) if runs == "pandas" else ""
+            raise InvalidInput(f"give names in a list, not {shown(runs)}{hint}", field="runs")
+        there = set(super().runs()["run"])
+        for name in runs:
+            if name not in there:
+                raise InvalidInput(f"no run {shown(name)}; runs() lists all", field="runs")
+        return list(runs)
 
     def report(
         self,

@@ -36,7 +36,10 @@ from advmdp.reports.tables.table_data import (
 )
 
 TITLE = "Rewards in an environment"
-BLOCKS = 50  # points of the curve of recent rewards
+POINTS = 200  # of the curve of the mean so far
+BLOCKS = (
+    25  # of the curve of recent rewards: long enough that rare rewards do not make needles of it
+)
 NOTE = (
     "Mean reward of an episode, over the whole run and over its second half, with 95% bootstrap "
     "intervals over runs. An environment shows rewards only: the best policy is not known, and "
@@ -127,7 +130,7 @@ def _panel(title: str, y_label: str, x: Any, curves: Mapping[str, Floats]) -> Pa
 
 
 def _so_far(rewards: Mapping[str, Floats], length: int) -> Panel:
-    points = np.unique(np.linspace(1, length, min(length, 4 * BLOCKS)).astype(np.int64))
+    points = np.unique(np.linspace(1, length, min(length, POINTS)).astype(np.int64))
     means = {name: np.cumsum(r, axis=1)[:, points - 1] / points for name, r in rewards.items()}
     return _panel("Mean reward so far", "mean reward an episode", points, means)
 

@@ -9,7 +9,8 @@ from rich.text import Text
 from advmdp.plain_text import plain_text
 from advmdp.reports.tables.table_data import TableData
 
-WIDE = 6  # columns; more of them are closer together, so that names stay whole on 80 letters
+WIDE = 5  # columns; more of them are closer together, so that names stay whole on 80 letters
+LONG = 24  # letters of a name; in a wide table the hash of its source goes on a line of its own
 
 
 def rich_table(data: TableData, heading: str = "") -> Table:
@@ -31,5 +32,9 @@ def rich_table(data: TableData, heading: str = "") -> Table:
             Text(heading), justify="right" if number else "left", no_wrap=number, overflow="fold"
         )
     for row in data.rows:
-        table.add_row(*(Text(plain_text(entry.text)) for entry in row.entries))
+        table.add_row(*(Text(_broken(plain_text(entry.text))) for entry in row.entries))
     return table
+
+
+def _broken(text: str) -> str:
+    return text.replace("@", "\n@") if len(text) > LONG else text

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from advmdp.errors import InvalidInput
 from advmdp.reports.cells import Cell
 from advmdp.reports.comparisons import SIGNIFICANT
+from advmdp.reports.learner_names import label_of
 from advmdp.reports.settings import by_setting
 from advmdp.reports.statistics import LEVEL, Interval
 from advmdp.reports.tables.comparison_tables import baseline_note
@@ -45,12 +45,8 @@ class Forest:
     def of(self, learners: Sequence[str]) -> Forest:
         """The rows of these learners, all if there are none; rejects learners that have no row."""
         there = {row.learner for row in self.rows}
-        for learner in learners:
-            if learner not in there:
-                raise InvalidInput(
-                    f"learners: no '{learner}' in this figure; there are {', '.join(sorted(there))}"
-                )
-        rows = tuple(row for row in self.rows if not learners or row.learner in learners)
+        chosen = [label_of(learner, there, "learners", " in this figure") for learner in learners]
+        rows = tuple(row for row in self.rows if not chosen or row.learner in chosen)
         return replace(self, rows=rows)
 
 

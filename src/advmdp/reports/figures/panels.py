@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from advmdp.errors import InvalidInput
 from advmdp.evaluation.schema import column, term_columns
+from advmdp.reports.learner_names import label_of
 from advmdp.reports.statistics import Floats
 
 BEST, TOTAL = column("best_loss").label, column("regret").label
@@ -72,11 +72,7 @@ def select_learners(panels: Sequence[Panel], learners: Sequence[str]) -> list[Pa
     """The panels with these learners only; rejects learners that no panel shows."""
     known = {series.key for panel in panels for series in panel.series}
     known |= {panel.learner for panel in panels if panel.learner}
-    for learner in learners:
-        if learner not in known:
-            raise InvalidInput(
-                f"learners: no '{learner}' in this figure; there are {', '.join(sorted(known))}"
-            )
+    learners = [label_of(learner, known, "learners", " in this figure") for learner in learners]
     selected = []
     for panel in panels:
         if panel.learner is None:

@@ -203,7 +203,10 @@ function renew() {
 function show(name) {
   tab = name;
   for (const [other, section] of Object.entries(sections)) section.hidden = other !== name;
-  for (const button of at("tabs").children) button.setAttribute("aria-selected", button.dataset.tab === name);
+  const strip = at("tabs");
+  for (const button of strip.children) button.setAttribute("aria-selected", button.dataset.tab === name);
+  const chosen = at(`tab-${name}`);  // in the middle of the strip, where that is wider than the page
+  strip.scrollLeft = chosen.offsetLeft - strip.offsetLeft - (strip.clientWidth - chosen.offsetWidth) / 2;
   if (stale.has(name)) draw(name);  // only what is looked at gets drawn
   legend();
   history.replaceState(null, "", `#${name}.${cell}`);

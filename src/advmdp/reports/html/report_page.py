@@ -12,7 +12,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from advmdp.errors import InvalidInput
 from advmdp.evaluation.schema import FINISHED
 from advmdp.files.atomic import write_atomically
 from advmdp.reports.cells import Cell, cells_of
@@ -29,6 +28,7 @@ from advmdp.reports.html.self_contained import (
     panel_data,
     self_contained,
 )
+from advmdp.reports.learner_names import label_of
 from advmdp.reports.output_path import checked_path
 from advmdp.reports.rates import families_of
 from advmdp.reports.results import Results
@@ -84,9 +84,8 @@ def write_report(
 
 def report_page(results: Results, title: str = TITLE, baseline: str | None = None) -> str:
     """The text of the page."""
-    if baseline is not None and baseline not in results.learners:
-        there = ", ".join(results.learners)
-        raise InvalidInput(f"no learner '{baseline}'; there are {there}", field="baseline")
+    if baseline is not None:
+        baseline = label_of(baseline, results.learners, "baseline")
     scripts = (*CHART_SCRIPTS, "forest.js", "multiples.js", "page.js")
     return self_contained(
         title,

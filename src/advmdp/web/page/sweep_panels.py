@@ -21,7 +21,7 @@ from advmdp.reports.statistics import Floats, mean_band
 from advmdp.store.progress.live_store import Curves
 from advmdp.web.page.sweep_counts import WatchedCell, WatchedRun
 
-MOST_LEARNERS = 12  # with curves
+MOST_LEARNERS = 24  # with curves
 MOST_RUNS = 400  # of a learner that enter a mean
 MOST_THIN = 24  # runs under way with a line of their own
 MOST_CACHED = 256  # learners in figures
@@ -103,7 +103,7 @@ def cell_panels(cell: WatchedCell, cache: SeriesCache) -> dict[str, Any]:
                 x_log=figure.logarithmic,
                 y_log=figure.logarithmic,
                 from_zero=figure.origin,
-                note=figure.note + _broken(series),
+                note=figure.note + _broken(series) + _left_out(len(runs_of)),
             )
             panels[name] = {**panel_data([panel])[0], "x_end": cell.n_episodes}
     return panels
@@ -139,6 +139,13 @@ def _broken(series: Sequence[Series]) -> str:
     if not any(one.key.startswith(FAINT) for one in series):
         return ""
     return " Thin: runs under way; where a line breaks, the finished ones go on."
+
+
+def _left_out(n_learners: int) -> str:
+    """That some learners have no curves, where that is so."""
+    if n_learners <= MOST_LEARNERS:
+        return ""
+    return f" Of {n_learners} learners the first {MOST_LEARNERS} are drawn; the report has all."
 
 
 def _told(number: int, of: int) -> str:
