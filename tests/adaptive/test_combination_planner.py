@@ -45,23 +45,31 @@ def foreseen(world: am.LayeredMDP, n: int, kind: int) -> Any:
     return np.array(found)
 
 
+def broad(world: am.LayeredMDP) -> Any:
+    """The occupancy measure of largest entropy."""
+    layout = world.layout
+    known = am.KnownTransition(layout, world.transitions)
+    return am.project(layout.triples(np.ones(layout.n_entries)), known).occupancy
+
+
+BROAD = {world.layout: [part.sum(axis=2) for part in broad(world)] for world in (DENSE, GRID)}
+
+
 def advantages(world: am.LayeredMDP, table: Any) -> Any:
-    """sqrt(q) (Q - V) under uniform play, state by state."""
+    """sqrt(q) (Q - V) under broad play, state by state."""
     layout, value = world.layout, np.zeros(1)
     found: list[Any] = []
     for k in reversed(range(layout.n_layers)):
         total = layout.pairs(table)[k] + world.transitions[k] @ value
-        value = total.mean(axis=1)
+        visits = BROAD[layout][k]
+        value = (visits * total).sum(axis=1) / visits.sum(axis=1)
         found.insert(0, total - value[:, np.newaxis])
-    uniform = [np.full_like(part, 1.0 / layout.n_actions) for part in found]
-    measure = am.occupancy_measure(world.transitions, uniform, layout)
-    visits = layout.flat_pairs([part.sum(axis=2) for part in measure])
-    return np.sqrt(visits) * layout.flat_pairs(found)
+    return layout.flat_pairs([np.sqrt(q) * a for q, a in zip(BROAD[layout], found, strict=True)])
 
 
 def by_hand(world: am.LayeredMDP, n: int, kind: int) -> Any:
     features, targets = [], []
-    for s in range(2, n):  # of the second episode all parts foresee the first
+    for s in range(1, n):  # of the second episode all parts foresee the first
         parts = foreseen(world, s, int(KINDS[s]))
         middle = parts.mean(axis=0)
         features.append(np.array([advantages(world, part - middle) for part in parts]).T)
@@ -71,7 +79,7 @@ def by_hand(world: am.LayeredMDP, n: int, kind: int) -> Any:
     if n <= 2:
         return middle
     stacked = np.vstack(features)
-    ridge = np.sqrt(0.1 * (stacked**2).sum() / stacked.shape[1]) * np.eye(stacked.shape[1])
+    ridge = np.sqrt((np.concatenate(targets) ** 2).sum() / (n - 1)) * np.eye(stacked.shape[1])
     shares = np.linalg.lstsq(
         np.vstack([stacked, ridge]),
         np.concatenate([*targets, np.zeros(len(ridge))]),
@@ -108,7 +116,7 @@ def test_a_level_that_no_policy_depends_on_is_no_error() -> None:
     """A number for all pairs of a layer: its advantages are zero, so that it changes no share."""
     for world in (DENSE, GRID):
         level = RNG.normal(size=world.layout.n_layers)[world.layout.row_layer]
-        found = planner(world)._losses._uniform.advantages(level[np.newaxis])
+        found = planner(world)._losses._play.advantages(level[np.newaxis])
         np.testing.assert_allclose(found, 0.0, atol=1e-12)
 
 
@@ -131,6 +139,7 @@ def test_a_restored_planner_goes_on_with_the_same_bits() -> None:
         ("losses.sums", np.inf, "sums is not finite, or too large"),
         ("losses.targets", np.nan, "products or targets are not finite"),
         ("losses.products", -1.0, "products are no products"),
+        ("losses.errors", -1.0, "errors is not finite, or below 0"),
         ("losses.1.surprises", np.nan, "surprises is not finite"),
     ],
 )
