@@ -56,7 +56,7 @@ def test_no_policy_has_a_measure_of_larger_entropy(world: am.LayeredMDP) -> None
 
 
 def test_decisions_of_late_hours_are_visited() -> None:
-    """Units are left in the last hour with a fifth of the chance, by coin tosses one in thirty."""
+    """Units are left in the last hour 44 times in a hundred, with coin tosses 3 times."""
     world = work()
     layout = world.layout
 
@@ -67,7 +67,7 @@ def test_decisions_of_late_hours_are_visited() -> None:
     broad = BroadPlay(layout, known_transition(layout, world.transitions))
     toss = am.occupancy_measure(world.transitions, am.Uniform(layout).policy(), layout)
     tossed = left_at_the_end(layout.flat_pairs([part.sum(axis=2) for part in toss]))
-    assert left_at_the_end(broad.visits()) > 5.0 * tossed
+    assert left_at_the_end(broad.visits()) > 10.0 * tossed
 
 
 def test_an_estimate_keeps_the_policy_and_moves_the_visits() -> None:

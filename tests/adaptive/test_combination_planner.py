@@ -68,22 +68,24 @@ def advantages(world: am.LayeredMDP, table: Any) -> Any:
 
 
 def by_hand(world: am.LayeredMDP, n: int, kind: int) -> Any:
-    features, targets = [], []
+    features, targets, variances = [], [], []
     for s in range(1, n):  # of the second episode all parts foresee the first
         parts = foreseen(world, s, int(KINDS[s]))
         middle = parts.mean(axis=0)
         features.append(np.array([advantages(world, part - middle) for part in parts]).T)
         targets.append(advantages(world, TABLES[world.layout][s] - middle))
+        squares = [float(target @ target) for target in targets]
+        variances.append(np.average(squares, weights=0.95 ** np.arange(s, 0, -1)))
     parts = foreseen(world, n, kind)
     middle = parts.mean(axis=0)
     if n <= 2:
         return middle
-    stacked = np.vstack(features)
-    ridge = np.sqrt((np.concatenate(targets) ** 2).sum() / (n - 1)) * np.eye(stacked.shape[1])
+    scales = np.sqrt(variances)
+    stacked = np.vstack([part / scale for part, scale in zip(features, scales, strict=True)])
+    came = np.concatenate([part / scale for part, scale in zip(targets, scales, strict=True)])
+    size = stacked.shape[1]
     shares = np.linalg.lstsq(
-        np.vstack([stacked, ridge]),
-        np.concatenate([*targets, np.zeros(len(ridge))]),
-        rcond=None,
+        np.vstack([stacked, np.eye(size)]), np.concatenate([came, np.zeros(size)]), rcond=None
     )[0]
     return middle + shares @ (parts - middle)
 

@@ -5,9 +5,10 @@ grid, those of the context alone, and the regressions (``autoregression.py``).  
 
     forecast = F + sum_k b_k (F_k - F),   b = argmin  sum_s |A (l_s - F - sum_k b_k D_k)|^2 + ...,
 
-D_k = F_k - F of the episode s, by ridge regression over all episodes.  Its penalty is |b|^2 times
-the mean of |A (l_s - F)|^2: the most likely b, if errors are normal with this variance and the b_k
-are standard normal beforehand.  So no unit matters, and the penalty matters less with every
+D_k = F_k - F of the episode s, by ridge regression over all episodes.  The squares of an episode
+are divided by the fading mean of |A (l_s - F)|^2, and the penalty is |b|^2: the most likely b, if
+errors are normal with this variance and the b_k are standard normal beforehand.  So no unit
+matters, a year of crisis counts no more than another, and the penalty matters less with every
 episode.  What policies do not depend on must not count: a forecast that is wrong by the same in
 all hours is a good one.  So A maps a table of losses to its advantages Q - V under broad play
 (``broad_play.py``), and |.|^2 is the mean square over the pairs that this visits; by the
@@ -28,6 +29,7 @@ from advmdp.learners.planners.autoregression import LARGEST, Autoregression
 from advmdp.learners.planners.broad_play import BroadPlay
 from advmdp.learners.saving.saveable import Saved
 
+FADING = 0.95  # of errors: their variance is that of about twenty episodes
 ROUNDING = 1e-12  # forecasts that differ by less, relative to the largest, agree
 ARRAYS = ("sums", "weights", "products", "targets", "errors")
 
@@ -51,19 +53,15 @@ class Stacking:
         self._weights = np.zeros((parts, len(self._memories)))
         size = min(parts, 2) * len(self._memories) + len(regressions)
         self._products, self._targets = np.zeros((size, size)), np.zeros(size)
-        self._errors = np.zeros(1)  # squares of what F was wrong by
+        self._errors = np.zeros(2)  # squares of what F was wrong by, fading, and their weights
         self._known: tuple[tuple[int, int], Floats] | None = None  # when, and F_k
 
     def learn(self, episode: int, context: int, losses: Floats) -> None:
         """The losses of ``episode`` = 0, 1, ..., against what was foreseen of it."""
         apart, mean = self._apart(episode, context)
         told = self._play.advantages(np.vstack([apart, losses - mean]))
-        weighed = told[:-1] * self._play.visits()
-        products = weighed @ told[:-1].T
-        self._products += (products + products.T) / 2.0  # the same to the last bit
-        self._targets += weighed @ told[-1]
         if episode:  # of the first, nothing was foreseen
-            self._errors += self._play.visits() @ told[-1] ** 2
+            self._compare(told[:-1], told[-1])
         for part in {context, len(self._sums) - 1} if len(self._sums) > 1 else {0}:
             self._sums[part] += losses
             self._sums[part] *= self._memories[:, np.newaxis]
@@ -71,13 +69,23 @@ class Stacking:
         for regression in self.regressions:
             regression.learn(episode, context, losses)
 
+    def _compare(self, parts: Floats, came: Floats) -> None:
+        """Advantages of D_k with those of what came."""
+        visits = self._play.visits()
+        self._errors *= FADING
+        self._errors += visits @ came**2, 1.0
+        typical = float(self._errors[0] / self._errors[1])
+        if typical > 0.0:
+            weighed = parts * (visits / typical)
+            products = weighed @ parts.T
+            self._products += (products + products.T) / 2.0  # the same to the last bit
+            self._targets += weighed @ came
+
     def coming(self, episode: int, context: int) -> Floats:
         """The forecast of ``episode``, which is the one after the last that was learnt."""
         apart, mean = self._apart(episode, context)
-        ridge, error = self._products.copy(), float(self._errors[0])
-        if not (error > 0.0 and ridge.trace() > 0.0):
-            return mean
-        ridge.flat[:: len(ridge) + 1] += max(error / (episode - 1), ROUNDING * ridge.trace())
+        ridge = self._products.copy()
+        ridge.flat[:: len(ridge) + 1] += max(1.0, ROUNDING * ridge.trace())
         return np.asarray(mean + np.linalg.solve(ridge, self._targets) @ apart)
 
     def _apart(self, episode: int, context: int) -> tuple[Floats, Floats]:
