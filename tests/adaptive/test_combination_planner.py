@@ -155,6 +155,18 @@ def test_states_that_no_run_has_are_refused(part: str, value: float, message: st
     assert all(np.array_equal(learner.state()[name], before[name]) for name in before)
 
 
+def test_parts_that_differ_by_far_more_than_they_err_are_combined() -> None:
+    """Squares of 1e25 times the errors: beside them the penalty is lost in rounding."""
+    learner = planner()
+    for table in TABLES[DENSE.layout][:5]:
+        learner.observe(table)
+    saved = learner.state()
+    size = len(saved["losses.targets"])
+    learner.restore({**saved, "losses.products": np.full((size, size), 1e25)})
+    learner.observe(TABLES[DENSE.layout][5])
+    assert np.isfinite(flat(learner.forecast)).all()
+
+
 def test_shared_regressions_change_no_forecast() -> None:
     """In every order of learning, after a copy, and after a state was restored."""
     layout, known = DENSE.layout, DENSE.transitions
