@@ -73,7 +73,7 @@ class Stacking:
         """Advantages of D_k with those of what came."""
         visits = self._play.visits()
         self._errors *= FADING
-        self._errors += visits @ came**2, 1.0
+        self._errors += np.array([visits @ came**2, 1.0])
         typical = float(self._errors[0] / self._errors[1])
         if typical > 0.0:
             weighed = parts * (visits / typical)
