@@ -32,10 +32,12 @@ import numpy as np
 from days import (
     FOUR_WEEKS,
     MIXTURE,
+    ROUNDING,
     Interval,
     block_bootstrap,
     follow,
     kinds_of,
+    percent,
     strategies,
     verdict,
 )
@@ -190,16 +192,17 @@ def report(trading: Trading, currency: str) -> None:
     print(f"{n_days:,} days, thousand {currency} a year{'battery known':>22}{'unknown':>12}")
     for name, daily in {"do nothing": np.zeros(n_days), **everything}.items():
         other = trading.unknown.get(name)
-        shown = "" if other is None else f"{_yearly(other):.1f}"
-        print(f"  {name:<42}{_yearly(daily):>10.1f}{shown:>12}")
-    print(verdict(trading.expected, "earns", "the best single one"))
+        shown = "" if other is None else f"{_yearly(other):z.1f}"
+        print(f"  {name:<42}{_yearly(daily):>z10.1f}{shown:>12}")
+    least = ROUNDING * float(np.abs(trading.prices.hourly).sum())
+    print(verdict(trading.expected, "earns", "the best single one", least))
     lead = lead_over(trading, FOUR_WEEKS)
     print(
-        f"It earns {lead.mean:.2f} thousand {currency} a year more than the {FOUR_WEEKS} "
-        f"(95% interval {lead.low:.2f} to {lead.high:.2f}, blocks of four weeks)."
+        f"It earns {lead.mean:z.2f} thousand {currency} a year more than the {FOUR_WEEKS} "
+        f"(95% interval {lead.low:z.2f} to {lead.high:z.2f}, blocks of four weeks)."
     )
-    blind = trading.unknown[MIXTURE].sum() / trading.expected[MIXTURE].sum()
-    print(f"Without knowing the battery it earns {100 * blind:.1f}% of that.")
+    blind, sighted = (float(each[MIXTURE].sum()) for each in (trading.unknown, trading.expected))
+    print(f"Without knowing the battery it earns {percent(blind, sighted, least)} of that.")
 
 
 def _yearly(daily: Floats) -> float:

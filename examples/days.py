@@ -24,6 +24,7 @@ KINDS = 3  # of days: Monday to Friday, Saturday, Sunday
 MIXTURE, NOTHING_TO_CHOOSE = "mixture of learners and rules", "mixture of learners alone"
 FOUR_WEEKS = "plan for the last four weeks"
 BLOCK, RESAMPLES = 28, 2000  # days in a block of the bootstrap; how often it draws
+ROUNDING = 1e-9  # a gain that is smaller, relative to what changed hands, is none
 
 
 def kinds_of(dates: Sequence[datetime.date]) -> Integers:
@@ -141,23 +142,28 @@ def best_single(gained: Mapping[str, Any], combined: bool = False) -> str:
     return max(single, key=lambda name: float(single[name]))
 
 
-def verdict(gained: Mapping[str, Any], gains: str, of_best: str) -> str:
-    """What the mixture gains, in percent of the best; with two measures that are harder."""
+def verdict(gained: Mapping[str, Any], gains: str, of_best: str, least: float) -> str:
+    """What the mixture gains, in percent of the best; with two measures that are harder.
+
+    A gain of at most ``least`` is rounding.
+    """
     best, hardest = best_single(gained), best_single(gained, combined=True)
     total = {name: float(np.sum(daily)) for name, daily in gained.items()}
     usual = total[FOUR_WEEKS]
-    lead = _percent(total[MIXTURE] - usual, total[hardest] - usual)
+    of_best_single = percent(total[MIXTURE], total[best], least)
+    of_hardest = percent(total[MIXTURE], total[hardest], least)
+    lead = percent(total[MIXTURE] - usual, total[hardest] - usual, least)
     return (
-        f"The {MIXTURE} {gains} {_percent(total[MIXTURE], total[best])} of {of_best} "
-        f"({best}).\nWith the {COMBINED} among these: {_percent(total[MIXTURE], total[hardest])} "
+        f"The {MIXTURE} {gains} {of_best_single} of {of_best} "
+        f"({best}).\nWith the {COMBINED} among these: {of_hardest} "
         f"({hardest}), and {lead} of its lead over the {FOUR_WEEKS}."
     )
 
 
-def _percent(part: float, whole: float) -> str:
-    """Of something; where there was nothing to gain, no percentage says how much of it.
+def percent(part: float, whole: float, least: float = 0.0) -> str:
+    """Of something; where there was at most ``least`` of it, no percentage says how much.
 
-    >>> _percent(1.0, 8.0), _percent(0.0, 0.0)
-    ('12.5%', '- %')
+    >>> percent(1.0, 8.0), percent(0.0, 0.0), percent(1e-12, 1e-14, least=1e-9)
+    ('12.5%', '- %', '- %')
     """
-    return f"{100 * part / whole:.1f}%" if whole > 0.0 else "- %"
+    return f"{100 * part / whole:.1f}%" if whole > least else "- %"

@@ -33,11 +33,13 @@ from days import (
     FOUR_WEEKS,
     MIXTURE,
     NOTHING_TO_CHOOSE,
+    ROUNDING,
     Interval,
     best_single,
     block_bootstrap,
     follow,
     kinds_of,
+    percent,
     rules,
     strategies,
     verdict,
@@ -127,9 +129,17 @@ class Outcome(NamedTuple):
     diaries: dict[str, Diary]
 
     def saved(self, daily: Floats) -> float:
-        """The share of what foresight could save, against running at once."""
-        most = self.costs[AT_ONCE].sum() - self.costs[FORESIGHT].sum()
-        return float((self.costs[AT_ONCE].sum() - daily.sum()) / most)
+        """Against running at once."""
+        return float((self.costs[AT_ONCE] - daily).sum())
+
+    def saved_share(self, daily: Floats) -> str:
+        """Of what foresight could save, in percent."""
+        return percent(self.saved(daily), self.saved(self.costs[FORESIGHT]), self.least)
+
+    @property
+    def least(self) -> float:
+        """What is saved by rounding only."""
+        return ROUNDING * float(np.abs(self.costs[AT_ONCE]).sum())
 
 
 def compare(series: Prices, seed: int) -> Outcome:
@@ -161,24 +171,25 @@ def report(outcome: Outcome, unit: str) -> None:
     """A table: the cost of a day, what was saved, and how sure the mixture's lead is."""
     print(f"{len(outcome.dates):,} days{f'{unit} a day':>48}{'saved':>10}{'failures unknown':>20}")
     for name, daily in outcome.costs.items():
-        saved = f"{100 * outcome.saved(daily):.1f}%"
         blind = outcome.unknown.get(name)
-        other = "" if blind is None else f"{100 * outcome.saved(blind):.1f}%"
+        other = "" if blind is None else outcome.saved_share(blind)
+        saved = outcome.saved_share(daily)
         print(f"  {name:<44}{daily.mean():>10,.1f}{saved:>12}{other:>14}")
     at_once = outcome.costs[AT_ONCE]
     known = {n: at_once - d for n, d in outcome.costs.items() if n not in (AT_ONCE, FORESIGHT)}
-    print(verdict(known, "saves", "what the best single one does"))
+    print(verdict(known, "saves", "what the best single one does", outcome.least))
     lead = lead_over(outcome, FOUR_WEEKS)
     print(
-        f"It saves {lead.mean:.1f} {unit} a day more than the {FOUR_WEEKS} "
-        f"(95% interval {lead.low:.1f} to {lead.high:.1f}, blocks of four weeks)."
+        f"It saves {lead.mean:z.1f} {unit} a day more than the {FOUR_WEEKS} "
+        f"(95% interval {lead.low:z.1f} to {lead.high:z.1f}, blocks of four weeks)."
     )
     means = best_single({n: -d for n, d in outcome.costs.items() if n.startswith("AdaFTRL")})
     lead = lead_over(outcome, FOUR_WEEKS, means)
-    interval = f"{lead.mean:.1f} ({lead.low:.1f} to {lead.high:.1f})"
+    interval = f"{lead.mean:z.1f} ({lead.low:z.1f} to {lead.high:z.1f})"
     print(f"The best of those that remember means ({means}) saves {interval} more than that plan.")
-    blind = outcome.saved(outcome.unknown[MIXTURE]) / outcome.saved(outcome.costs[MIXTURE])
-    print(f"Without knowing how often units fail it saves {100 * blind:.1f}% of that.")
+    blind, sighted = outcome.unknown[MIXTURE], outcome.costs[MIXTURE]
+    share = percent(outcome.saved(blind), outcome.saved(sighted), outcome.least)
+    print(f"Without knowing how often units fail it saves {share} of that.")
 
 
 def lead_over(outcome: Outcome, name: str, leader: str = MIXTURE) -> Interval:
@@ -200,12 +211,13 @@ def draw(outcome: Outcome, unit: str, target: Path) -> None:
     days = np.arange(1, len(outcome.dates) + 1)
     later = slice(min(HISTORY, len(days) // 2), None)  # the first few days say nothing
 
-    def percent(name: str) -> Floats:
-        saved = (at_once - outcome.costs[name]).cumsum() * 100.0 / at_once.cumsum()
-        return np.asarray(saved[later])
+    def shares(name: str) -> Floats:
+        saved, spent = (at_once - outcome.costs[name]).cumsum(), np.abs(at_once).cumsum()
+        share = np.divide(100.0 * saved, spent, out=np.zeros_like(spent), where=spent > 0.0)
+        return np.asarray(share[later])
 
-    left.plot(days[later], percent(FORESIGHT), color=FAINT, linestyle="--")
-    draw_lines(left, days[later], {name: percent(name) for name in SHOWN})
+    left.plot(days[later], shares(FORESIGHT), color=FAINT, linestyle="--")
+    draw_lines(left, days[later], {name: shares(name) for name in SHOWN})
     dress(left, "Saved since the beginning, against running at once", "days", "percent")
     top.plot(range(HOURS), outcome.hourly[-90:].mean(axis=0), color=FAINT, linewidth=1.9)
     dress(top, "Mean intensity", "", unit)

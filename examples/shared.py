@@ -202,7 +202,7 @@ def draw_lines(axes: Axes, x: Any, lines: Mapping[str, Any], *, named: bool = Tr
     for (name, y), colour in zip(lines.items(), COLOURS, strict=False):
         axes.plot(x, y, color=colour, linewidth=1.9)
         ends.append((float(y[-1]), name, colour))
-    axes.set_xlim(min(x), max(x))
+    axes.set_xlim(min(x), max(max(x), min(x) + 1))  # also of a single day
     if not named:
         return
     low, high = axes.get_ylim()

@@ -45,37 +45,47 @@ def foreseen(world: am.LayeredMDP, n: int, kind: int) -> Any:
     return np.array(found)
 
 
+def broad(world: am.LayeredMDP) -> Any:
+    """The occupancy measure of largest entropy."""
+    layout = world.layout
+    known = am.KnownTransition(layout, world.transitions)
+    return am.project(layout.triples(np.ones(layout.n_entries)), known).occupancy
+
+
+BROAD = {world.layout: [part.sum(axis=2) for part in broad(world)] for world in (DENSE, GRID)}
+
+
 def advantages(world: am.LayeredMDP, table: Any) -> Any:
-    """sqrt(q) (Q - V) under uniform play, state by state."""
+    """sqrt(q) (Q - V) under broad play, state by state."""
     layout, value = world.layout, np.zeros(1)
     found: list[Any] = []
     for k in reversed(range(layout.n_layers)):
         total = layout.pairs(table)[k] + world.transitions[k] @ value
-        value = total.mean(axis=1)
+        visits = BROAD[layout][k]
+        value = (visits * total).sum(axis=1) / visits.sum(axis=1)
         found.insert(0, total - value[:, np.newaxis])
-    uniform = [np.full_like(part, 1.0 / layout.n_actions) for part in found]
-    measure = am.occupancy_measure(world.transitions, uniform, layout)
-    visits = layout.flat_pairs([part.sum(axis=2) for part in measure])
-    return np.sqrt(visits) * layout.flat_pairs(found)
+    return layout.flat_pairs([np.sqrt(q) * a for q, a in zip(BROAD[layout], found, strict=True)])
 
 
 def by_hand(world: am.LayeredMDP, n: int, kind: int) -> Any:
-    features, targets = [], []
-    for s in range(2, n):  # of the second episode all parts foresee the first
+    features, targets, variances = [], [], []
+    for s in range(1, n):  # of the second episode all parts foresee the first
         parts = foreseen(world, s, int(KINDS[s]))
         middle = parts.mean(axis=0)
         features.append(np.array([advantages(world, part - middle) for part in parts]).T)
         targets.append(advantages(world, TABLES[world.layout][s] - middle))
+        squares = [float(target @ target) for target in targets]
+        variances.append(np.average(squares, weights=0.95 ** np.arange(s, 0, -1)))
     parts = foreseen(world, n, kind)
     middle = parts.mean(axis=0)
     if n <= 2:
         return middle
-    stacked = np.vstack(features)
-    ridge = np.sqrt(0.1 * (stacked**2).sum() / stacked.shape[1]) * np.eye(stacked.shape[1])
+    scales = np.sqrt(variances)
+    stacked = np.vstack([part / scale for part, scale in zip(features, scales, strict=True)])
+    came = np.concatenate([part / scale for part, scale in zip(targets, scales, strict=True)])
+    size = stacked.shape[1]
     shares = np.linalg.lstsq(
-        np.vstack([stacked, ridge]),
-        np.concatenate([*targets, np.zeros(len(ridge))]),
-        rcond=None,
+        np.vstack([stacked, np.eye(size)]), np.concatenate([came, np.zeros(size)]), rcond=None
     )[0]
     return middle + shares @ (parts - middle)
 
@@ -108,7 +118,7 @@ def test_a_level_that_no_policy_depends_on_is_no_error() -> None:
     """A number for all pairs of a layer: its advantages are zero, so that it changes no share."""
     for world in (DENSE, GRID):
         level = RNG.normal(size=world.layout.n_layers)[world.layout.row_layer]
-        found = planner(world)._losses._uniform.advantages(level[np.newaxis])
+        found = planner(world)._losses._play.advantages(level[np.newaxis])
         np.testing.assert_allclose(found, 0.0, atol=1e-12)
 
 
@@ -131,6 +141,7 @@ def test_a_restored_planner_goes_on_with_the_same_bits() -> None:
         ("losses.sums", np.inf, "sums is not finite, or too large"),
         ("losses.targets", np.nan, "products or targets are not finite"),
         ("losses.products", -1.0, "products are no products"),
+        ("losses.errors", -1.0, "errors is not finite, or below 0"),
         ("losses.1.surprises", np.nan, "surprises is not finite"),
     ],
 )
@@ -142,6 +153,18 @@ def test_states_that_no_run_has_are_refused(part: str, value: float, message: st
     with pytest.raises(am.InvalidInput, match=message):
         learner.restore({**before, part: np.full_like(before[part], value)})
     assert all(np.array_equal(learner.state()[name], before[name]) for name in before)
+
+
+def test_parts_that_differ_by_far_more_than_they_err_are_combined() -> None:
+    """Squares of 1e25 times the errors: beside them the penalty is lost in rounding."""
+    learner = planner()
+    for table in TABLES[DENSE.layout][:5]:
+        learner.observe(table)
+    saved = learner.state()
+    size = len(saved["losses.targets"])
+    learner.restore({**saved, "losses.products": np.full((size, size), 1e25)})
+    learner.observe(TABLES[DENSE.layout][5])
+    assert np.isfinite(flat(learner.forecast)).all()
 
 
 def test_shared_regressions_change_no_forecast() -> None:

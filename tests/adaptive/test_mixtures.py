@@ -216,3 +216,24 @@ def test_contexts_reach_the_experts() -> None:
     best = sum(am.best_fixed_policy(DENSE, table).loss for table in tables)
     assert run.expected_loss[-1] < 0.95 * best  # what foresight earns; no fixed policy earns any
     assert run.best_loss[-1] > 0.05 * best
+
+
+def test_experts_of_each_context_learn_as_they_would_alone() -> None:
+    """From the policies that they had announced, with estimated transitions as well."""
+    parts = {"forgetting": 0.8}
+    inside, alone = (am.PerContext(am.EstimatedAdaFTRL, LAYOUT, 2, **parts) for _ in range(2))
+    mixture = am.Mixture(LAYOUT, [inside, am.EstimatedAdaFTRL(LAYOUT)])
+    rng = np.random.default_rng(0)
+    for t in range(30):
+        for each in (mixture, alone):
+            each.enter(t % 3 % 2)
+        table = rng.normal(size=LAYOUT.n_rows)
+        if t < 5:
+            mixture.observe(table)
+            alone.observe(table)
+            continue
+        states, actions = sample_path(rng, DENSE.transitions, mixture.policy())
+        seen = feedback_of(mixture, states, actions, table)
+        mixture.update(seen)
+        alone.update(seen)
+    assert_same_state(inside, alone)

@@ -15,7 +15,7 @@ import pytest
 import advmdp as am
 from tests.examples.scripts import assert_a_picture, script
 
-job, days, prices = script("job"), script("days"), script("prices")
+job, battery, days, prices = (script(name) for name in ("job", "battery", "days", "prices"))
 
 
 @cache
@@ -76,9 +76,10 @@ def test_who_saves_what() -> None:
     outcome = small_run()
     saved = {name: outcome.saved(daily) for name, daily in outcome.costs.items()}
     assert saved[job.AT_ONCE] == 0.0
-    assert saved[job.FORESIGHT] == 1.0
-    assert max(v for name, v in saved.items() if name != job.FORESIGHT) < 1.0
-    best = max(v for name, v in saved.items() if name != job.FORESIGHT and "mixture" not in name)
+    most = saved.pop(job.FORESIGHT)
+    assert outcome.saved_share(outcome.costs[job.FORESIGHT]) == "100.0%"
+    assert max(saved.values()) < most
+    best = max(v for name, v in saved.items() if "mixture" not in name)
     assert saved[days.MIXTURE] > 0.97 * best
     assert outcome.saved(outcome.unknown[days.MIXTURE]) > 0.85 * saved[days.MIXTURE]
 
@@ -106,6 +107,23 @@ def test_the_script_writes_a_picture_and_a_table(
         job.main(["--days", "29", "--output", str(target)])
 
 
+@pytest.mark.parametrize("intensity", [0.0, 50.0])
+def test_where_nothing_can_be_saved_no_percentage_is_printed(
+    intensity: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All hours alike: what differs is rounding."""
+    dates = [datetime.date(2024, 1, 1) + datetime.timedelta(day) for day in range(33)]
+    rows = [",".join(["date", *prices.HOURS])]
+    rows += [",".join([str(date), *[str(intensity)] * 24]) for date in dates]
+    alike = tmp_path / "alike.csv"
+    alike.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    for scenario in (job, battery):
+        scenario.main([str(alike), "--output", str(tmp_path / "picture.png")])
+        printed = capsys.readouterr().out
+        assert printed.count("- %") >= 4
+        assert not any(word in printed for word in ("nan", "inf", "-0.0", "%.", "100.0%"))
+
+
 def test_the_interval_covers_the_mean_of_dependent_days() -> None:
     """Of 60 series with a memory of a week, of which 95% should be covered, at least 46 are."""
     covered = 0
@@ -126,8 +144,9 @@ def test_the_docstrings_examples() -> None:
 def test_the_verdict_says_what_is_easy_and_what_is_hard() -> None:
     combined = f"plan for {days.COMBINED}"
     gained = {days.MIXTURE: [5.0], days.FOUR_WEEKS: [4.0], "a": [6.0], combined: [8.0]}
-    said = days.verdict(gained, "earns", "the best single one")
+    said = days.verdict(gained, "earns", "the best single one", 0.0)
     assert "earns 83.3% of the best single one (a)." in said
     assert f"62.5% ({combined}), and 25.0% of its lead" in said
-    nothing = days.verdict({days.MIXTURE: [0.0], days.FOUR_WEEKS: [0.0]}, "earns", "the best")
-    assert nothing.count("- %") == 3
+    for gain in (0.0, 1e-14):
+        same = {days.MIXTURE: [gain], days.FOUR_WEEKS: [0.0]}
+        assert days.verdict(same, "earns", "the best", 1e-9).count("- %") == 3

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from advmdp.checks.numbers import whole_number
 from advmdp.errors import InvalidInput
-from advmdp.layout import Layout, Table
+from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.adaptive.any_losses import AnyLossLearner
 from advmdp.learners.base import (
     AcceptsAnyLosses,
@@ -27,6 +27,7 @@ from advmdp.learners.base import (
 )
 from advmdp.learners.compiled import CompiledLearner
 from advmdp.learners.contract_checks import takes_any_losses
+from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.saving.saveable import Saveable, Saved
 from advmdp.learners.saving.state_checks import LARGEST_CLOCK
@@ -166,6 +167,12 @@ class PerContext(
         if not offers(self._learner, Observes):
             raise InvalidInput(f"observe: {type(self._learner).__name__} learns from what it plays")
         self._learner.observe(losses)
+        self._episodes += 1
+
+    def _learn(self, episode: FlatEpisode, losses: tuple[Floats, Floats]) -> None:
+        """``update`` or ``observe`` of an episode that was checked, of learners in any unit."""
+        played = len(episode.path) > 0
+        self._learner._learn(self._learner._spread(episode) if played else episode, losses)
         self._episodes += 1
 
     # ------------------------------------------------------------------ keeping, and speed

@@ -53,13 +53,19 @@ def forecasts(make: Any, layout: Layout, n_contexts: int, **parameters: Any) -> 
 
 
 def votes_of(names: Iterable[str]) -> dict[str, int]:
-    """Memories, forecasts and their combination count alike: six votes for each kind.
+    """Both forecasts as many as all memories, and their combination as many as all others.
+
+    A prior, in other words: one that already combines what all others foresee has half of it.
 
     >>> votes_of(["g = 1", "forecast, g = 0.9", "combined forecasts"])
-    {'forecast, g = 0.9': 3, 'combined forecasts': 6}
+    {'forecast, g = 0.9': 3, 'combined forecasts': 4}
     """
-    kinds = {COMBINED: len(MEMORIES), "forecast, ": len(MEMORIES) // len(OF_REGRESSIONS)}
-    return {name: n for name in names for kind, n in kinds.items() if kind in name}
+    of_forecast = len(MEMORIES) // len(OF_REGRESSIONS)
+    votes = {name: of_forecast if "forecast, " in name else 1 for name in names}
+    combined = [name for name in votes if COMBINED in name]
+    others = sum(n for name, n in votes.items() if name not in combined)
+    found = {name: n for name, n in votes.items() if n > 1}
+    return found | dict.fromkeys(combined, max(others, 1))
 
 
 def experts_of(
@@ -85,8 +91,9 @@ class AdaMixture(Mixture):
     policy to the last few episodes.  With several contexts there are six more, with an iterate for
     each context.  Beside them are two planners for a forecast by regression
     (``KnownRegressionPlanner``), for losses in which the last episode says much about the next,
-    and one for all these forecasts combined (``KnownCombinationPlanner``).  Each kind has six
-    votes, and experts are weighed after 14 episodes.
+    and one for all these forecasts combined (``KnownCombinationPlanner``).  A planner for a
+    forecast has three votes, that for all combined half of all; experts are weighed after 14
+    episodes.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ class Experts:
         self._experts = [_checked(layout, expert, name) for name, expert in named.items()]
         self.learners = [e for e in self._experts if not isinstance(e, Fixed)]
         self._policies = [_policy_of(expert) for expert in self._experts]
-        self._last = [e for e in self.learners if isinstance(e, TAKES_EVERYTHING)]
-        self._first = [e for e in self.learners if not isinstance(e, TAKES_EVERYTHING)]
+        self._last = [e for e in self.learners if _takes_everything(e)]
+        self._first = [e for e in self.learners if not _takes_everything(e)]
         self.any_losses = all(takes_any_losses(learner) for learner in self.learners)
         sizes = {e.n_contexts for e in self.learners if offers(e, TakesContexts)}
         if len(sizes) > 1:
@@ -84,16 +84,22 @@ class Experts:
             learner._learn(episode, (episode.losses, episode.losses))
 
 
+def _takes_everything(learner: Any) -> bool:
+    """Also where there is one of them for each context."""
+    alone = learner.learners[0] if isinstance(learner, PerContext) else learner
+    return isinstance(alone, TAKES_EVERYTHING)
+
+
 def _policy_of(expert: Any) -> Callable[[Layout, Any, int, int], Floats]:
     """How to ask for its policy over pairs, without a detour over tables where that is possible."""
     if isinstance(expert, Fixed):
         return lambda layout, expert, episode, context: expert.policy_of(episode, context)
-    if isinstance(expert, TAKES_EVERYTHING):
-        return lambda layout, expert, episode, context: expert.flat_policy()
-    if isinstance(expert, PerContext) and isinstance(expert.learners[0], TAKES_EVERYTHING):
+    if isinstance(expert, PerContext) and _takes_everything(expert):
         return lambda layout, expert, episode, context: expert.learners[
             expert.context
         ].flat_policy()
+    if _takes_everything(expert):
+        return lambda layout, expert, episode, context: expert.flat_policy()
     return lambda layout, expert, episode, context: layout.flat_pairs(expert.policy())
 
 

@@ -57,6 +57,7 @@ class Autoregression:
         self._products = np.zeros((window, window))  # K, in the order of the ring
         self._learnt = 0  # episodes
         self._known: tuple[tuple[int, int], Floats] | None = None  # when, and what is coming
+        self._solved: tuple[tuple[int, int], Floats | float] | None = None  # when, and its surprise
 
     def learn(self, episode: int, context: int, losses: Floats) -> None:
         """The losses of ``episode`` = 0, 1, ...; the first surprises nobody, nothing was said.
@@ -81,8 +82,15 @@ class Autoregression:
     def coming(self, episode: int, context: int) -> Floats:
         """The forecast of ``episode``, which is the one after the last that was learnt."""
         if self._known is None or self._known[0] != (episode, context):
-            self._known = (episode, context), self.mean(context) + self._coming_surprise(episode)
+            self._known = (episode, context), self.mean(context) + self._surprise(episode)
         return self._known[1].copy()
+
+    def _surprise(self, episode: int) -> Floats | float:
+        """The same in every context, so that a context which is entered costs no regression."""
+        when = episode, self._learnt
+        if self._solved is None or self._solved[0] != when:
+            self._solved = when, self._coming_surprise(episode)
+        return self._solved[1]
 
     def _coming_surprise(self, episode: int) -> Floats | float:
         """Solved in the order of the ring; the last surprise, which nothing has followed yet, has
@@ -120,7 +128,7 @@ class Autoregression:
             getattr(self, f"_{name}")[...] = saved[name]
         for place in range(len(self._surprises)):
             self._multiply(place)
-        self._learnt, self._known = episodes, None
+        self._learnt, self._known, self._solved = episodes, None, None
 
     def check(self, saved: Saved) -> None:
         """Refuse a state that no run has."""

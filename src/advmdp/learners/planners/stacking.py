@@ -5,11 +5,14 @@ grid, those of the context alone, and the regressions (``autoregression.py``).  
 
     forecast = F + sum_k b_k (F_k - F),   b = argmin  sum_s |A (l_s - F - sum_k b_k D_k)|^2 + ...,
 
-D_k = F_k - F of the episode s, by ridge regression over all episodes, with a tenth of the mean
-square of A D_k as its penalty: no unit matters.  What policies do not depend on must not count: a
-forecast that is wrong by the same in all hours is a good one.  So A maps a table of losses to its
-advantages Q - V under uniform play, and |.|^2 is the mean square over the pairs that this visits;
-by the performance-difference lemma they say of every policy how much better it is.
+D_k = F_k - F of the episode s, by ridge regression over all episodes.  The squares of an episode
+are divided by the fading mean of |A (l_s - F)|^2, and the penalty is |b|^2: the most likely b, if
+errors are normal with this variance and the b_k are standard normal beforehand.  So no unit
+matters, a year of crisis counts no more than another, and the penalty matters less with every
+episode.  What policies do not depend on must not count: a forecast that is wrong by the same in
+all hours is a good one.  So A maps a table of losses to its advantages Q - V under broad play
+(``broad_play.py``), and |.|^2 is the mean square over the pairs that this visits; by the
+performance-difference lemma they say of every policy how much better it is.
 """
 
 from __future__ import annotations
@@ -20,51 +23,15 @@ from typing import Any
 import numpy as np
 
 from advmdp.errors import InvalidInput
-from advmdp.kernels.model.flow import forward
 from advmdp.kernels.model.transition import Transition
 from advmdp.layout import Floats, Layout
 from advmdp.learners.planners.autoregression import LARGEST, Autoregression
+from advmdp.learners.planners.broad_play import BroadPlay
 from advmdp.learners.saving.saveable import Saved
 
-PENALTY = 0.1
+FADING = 0.95  # of errors: their variance is that of about twenty episodes
 ROUNDING = 1e-12  # forecasts that differ by less, relative to the largest, agree
-ARRAYS = ("sums", "weights", "products", "targets")
-
-
-class UniformPlay:
-    """The advantages of pairs over uniform play, and how often that visits them."""
-
-    def __init__(self, layout: Layout, transition: Transition) -> None:
-        self._layout, self._chance = layout, transition.chance
-        self._changes = transition.estimated
-        self._policy = np.full(layout.n_rows, 1.0 / layout.n_actions)
-        successors, start = layout.entry_successors(), layout.row_start
-        parts = [(layout.layer_rows(k), layout.layer_entries(k)) for k in range(layout.n_layers)]
-        self._layers = [
-            (rows, entries, successors[entries], start[rows.start : rows.stop] - entries.start)
-            for rows, entries in reversed(parts)
-        ]
-        self._visits: Floats | None = None
-
-    def visits(self) -> Floats:
-        """The occupancy measure of uniform play, over pairs."""
-        if self._visits is None or self._changes:
-            mass = np.zeros(self._layout.n_states)
-            forward(self._layout.graph(), self._chance, self._policy, mass)
-            self._visits = self._policy * np.repeat(mass[:-1], self._layout.n_actions)
-        return self._visits
-
-    def advantages(self, losses: Floats) -> Floats:
-        """Q - V of several tables of losses, (n, R)."""
-        n, n_actions = len(losses), self._layout.n_actions
-        found, value = np.empty_like(losses), np.zeros((n, self._layout.n_states))
-        for rows, entries, successors, starts in self._layers:
-            behind = np.add.reduceat(self._chance[entries] * value[:, successors], starts, axis=1)
-            total = (losses[:, rows] + behind).reshape(n, -1, n_actions)
-            mean = total.mean(axis=2)
-            value[:, rows.start // n_actions : rows.stop // n_actions] = mean
-            found[:, rows] = (total - mean[:, :, np.newaxis]).reshape(n, -1)
-        return found
+ARRAYS = ("sums", "weights", "products", "targets", "errors")
 
 
 class Stacking:
@@ -78,7 +45,7 @@ class Stacking:
         regressions: list[Autoregression],
         n_contexts: int,
     ) -> None:
-        self._uniform = UniformPlay(layout, transition)
+        self._play = BroadPlay(layout, transition)
         self._memories = np.array(list(memories))
         self.regressions = regressions
         parts = n_contexts + 1 if n_contexts > 1 else 1  # all contexts come last
@@ -86,16 +53,15 @@ class Stacking:
         self._weights = np.zeros((parts, len(self._memories)))
         size = min(parts, 2) * len(self._memories) + len(regressions)
         self._products, self._targets = np.zeros((size, size)), np.zeros(size)
+        self._errors = np.zeros(2)  # squares of what F was wrong by, fading, and their weights
         self._known: tuple[tuple[int, int], Floats] | None = None  # when, and F_k
 
     def learn(self, episode: int, context: int, losses: Floats) -> None:
         """The losses of ``episode`` = 0, 1, ..., against what was foreseen of it."""
         apart, mean = self._apart(episode, context)
-        told = self._uniform.advantages(np.vstack([apart, losses - mean]))
-        weighed = told[:-1] * self._uniform.visits()
-        products = weighed @ told[:-1].T
-        self._products += (products + products.T) / 2.0  # the same to the last bit
-        self._targets += weighed @ told[-1]
+        told = self._play.advantages(np.vstack([apart, losses - mean]))
+        if episode:  # of the first, nothing was foreseen
+            self._compare(told[:-1], told[-1])
         for part in {context, len(self._sums) - 1} if len(self._sums) > 1 else {0}:
             self._sums[part] += losses
             self._sums[part] *= self._memories[:, np.newaxis]
@@ -103,14 +69,23 @@ class Stacking:
         for regression in self.regressions:
             regression.learn(episode, context, losses)
 
+    def _compare(self, parts: Floats, came: Floats) -> None:
+        """Advantages of D_k with those of what came."""
+        visits = self._play.visits()
+        self._errors *= FADING
+        self._errors += np.array([visits @ came**2, 1.0])
+        typical = float(self._errors[0] / self._errors[1])
+        if typical > 0.0:
+            weighed = parts * (visits / typical)
+            products = weighed @ parts.T
+            self._products += (products + products.T) / 2.0  # the same to the last bit
+            self._targets += weighed @ came
+
     def coming(self, episode: int, context: int) -> Floats:
         """The forecast of ``episode``, which is the one after the last that was learnt."""
         apart, mean = self._apart(episode, context)
         ridge = self._products.copy()
-        scale = ridge.trace() / len(ridge)
-        if not scale > 0.0:
-            return mean
-        ridge.flat[:: len(ridge) + 1] += PENALTY * scale
+        ridge.flat[:: len(ridge) + 1] += max(1.0, ROUNDING * ridge.trace())
         return np.asarray(mean + np.linalg.solve(ridge, self._targets) @ apart)
 
     def _apart(self, episode: int, context: int) -> tuple[Floats, Floats]:
@@ -143,13 +118,15 @@ class Stacking:
 
     def check(self, saved: Saved) -> None:
         """Refuse a state that no run has."""
-        sums, weights, products, targets = (saved[name] for name in ARRAYS)
+        sums, weights, products, targets, errors = (saved[name] for name in ARRAYS)
         if not (np.isfinite(weights).all() and (weights >= 0.0).all()):
             raise InvalidInput("restore: weights is not finite, or has values below 0")
         if not (np.abs(sums) <= LARGEST * np.minimum(weights, LARGEST)[:, :, np.newaxis]).all():
             raise InvalidInput("restore: sums is not finite, or too large for its weights")
         if not (np.isfinite(products).all() and np.isfinite(targets).all()):
             raise InvalidInput("restore: products or targets are not finite")
+        if not (np.isfinite(errors).all() and (errors >= 0.0).all()):
+            raise InvalidInput("restore: errors is not finite, or below 0")
         least = np.linalg.eigvalsh(products)[0]
         if (products != products.T).any() or least < -1e-9 * products.trace():
             raise InvalidInput("restore: products are no products of anything")
