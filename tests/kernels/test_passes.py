@@ -14,7 +14,7 @@ from numba import njit
 from numba.core.errors import TypingError
 
 from advmdp.kernels.lanes import passes
-from advmdp.kernels.sets.box.rows import passes as box_passes
+from advmdp.kernels.sets.box import passes as box_passes
 
 SIZES = [*range(1, 20), 24, 31, 32, 33, 100]
 PADDING = 9  # entries around a row that no pass may read or write
