@@ -17,8 +17,6 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from advmdp.store.source_stamp import source_stamp as source_stamp
-
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 
@@ -38,6 +36,13 @@ def describe() -> dict[str, Any]:
         "numpy": np.__version__,
         "numba": numba.__version__,
     }
+
+
+def source_stamp() -> str:
+    """Of the package's sources; what measures older versions too has to do without it."""
+    from advmdp.store.source_stamp import source_stamp as stamp
+
+    return stamp()
 
 
 def cpu_name() -> str:
