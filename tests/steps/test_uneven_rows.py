@@ -1,7 +1,8 @@
-"""Layers in which rows of different lengths alternate: blocks are made of the rows they belong to."""
+"""Layers in which rows of different lengths alternate: a block is made of its own rows."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def uneven_world(seed: int, shortest: int = 1) -> am.LayeredMDP:
     rng = np.random.default_rng(seed)
     sizes = (1, WIDTH, WIDTH, WIDTH, 1)
     support, tables = [], []
-    for n, after in zip(sizes, sizes[1:], strict=False):
+    for n, after in pairwise(sizes):
         allowed = np.ones((n, N_ACTIONS, after), dtype=bool)
         for x, a in np.argwhere(rng.random((n, N_ACTIONS)) < 0.5):
             kept = min(shortest, after)
