@@ -119,6 +119,7 @@ def test_an_opened_store(tmp_path: Path) -> None:
     assert store.runs().equals(made.runs())
     assert store.curves().equals(made.curves())
     assert store.curves(store.runs()["run"]).equals(made.curves())
+    assert store.curves(iter(store.runs()["run"])).equals(made.curves())
     with pytest.raises(
         am.InvalidInput, match=r"runs: give names in a list, .*; .* library='pandas'"
     ):

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import advmdp as am
-from advmdp.kernels.kl.disturbance import flows_after_path, note_disturbance
+from advmdp.kernels.kl.disturbance import LEAST_LEFT, flows_after_path, note_disturbance
 from advmdp.kernels.model.measure import Measure
+from advmdp.kernels.steps.interface import SAFE
 from advmdp.layout import Layout
 from advmdp.steps.workspace import new_solver
+from tests.reference.contract import follow
 from tests.reference.instances import modest
 
 Array = np.ndarray[Any, Any]
@@ -116,3 +118,28 @@ def test_an_episode_that_was_taken_back_leaves_no_path() -> None:
         am.play(mdp, losses, each, 50, seed=5)
     for ours, theirs in zip(learner.policy(), twin.policy(), strict=True):
         assert (ours == theirs).all()
+
+
+def test_a_path_of_which_next_to_nothing_is_left_is_not_noted() -> None:
+    """The flow that is left would be a difference of nearly equal numbers."""
+    layout, measure, *_ = some_measure([3, 3], 5)
+    solver, old = new_solver(layout, keeps=True), measure.policy.copy()
+    path = np.array([0, 3, 12], dtype=np.int64)
+    old[path] = measure.policy[path] = 0.5
+    for factor, length in ((0.9, 3), (0.5 * LEAST_LEFT, 0), (0.9, 3)):
+        measure.policy[path[1]] = factor * old[path[1]]
+        note_disturbance(solver.disturbance, path, old, measure.policy)
+        assert solver.disturbance.n_rows[0] == length
+    measure.policy[path[1]] = old[path[1]] = -500.0  # a logarithm, which weighs nothing
+    note_disturbance(solver.disturbance, path, old, measure.policy)
+    assert solver.disturbance.n_rows[0] == 3
+
+
+@pytest.mark.parametrize(("depth", "width", "scale"), [(20, 8, 1e4), (60, 4, 100.0)])
+def test_rates_far_beyond_theory_need_no_safe_path(depth: int, width: int, scale: float) -> None:
+    """Neither where next to nothing is left of a path nor where a first step is refused."""
+    mdp = am.families.random_mdp((1, *[width] * depth, 1), 2, seed=depth)
+    learner = am.UOBREPS(mdp.layout, n_episodes=3_000, eta_scale=scale, gamma_scale=0.01)
+    for t in range(150):
+        follow(learner, mdp, t, t + 1)
+        assert learner.kernel_state.step.solver.certificate.counts[SAFE] == 0

@@ -33,11 +33,11 @@ class OpenStore(Store):
         if isinstance(runs, str):
             hint = "; for another library, library=" + shown(runs) if runs == "pandas" else ""
             raise InvalidInput(f"give names in a list, not {shown(runs)}{hint}", field="runs")
-        there = set(super().runs()["run"])
-        for name in runs:
+        names, there = list(runs), set(super().runs()["run"])
+        for name in names:
             if name not in there:
                 raise InvalidInput(f"no run {shown(name)}; runs() lists all", field="runs")
-        return list(runs)
+        return names
 
     def report(
         self,

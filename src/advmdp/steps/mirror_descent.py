@@ -28,7 +28,8 @@ from advmdp.steps.workspace import new_measure, new_solver
 # Of ``project_weights``: all its arrays are made in this package, so their types never change.
 _MACHINE_CODE: dict[tuple[type, bool | None], Callable[..., tuple[bool, float]]] = {}
 
-# Triples of a layout whose work space is kept for the next call: ten megabytes at most.
+# Triples of a layout whose work space is kept for the next call: some ten megabytes where states
+# have many actions, but half a kilobyte for each state of a chain.
 MOST_SPARED = 100_000
 
 

@@ -25,6 +25,8 @@ from ..runtime.targets import FOR_CUDA, kernel, leaf
 from .dual import Dual
 from .linear.kept_factor import KeptFactor
 
+LEAST_LEFT = 1e-3  # of a weight: the flow that is left is a difference, good to this part less
+
 
 class Disturbance(NamedTuple):
     """The path whose weights have changed since the last solution; not looked at on a card."""
@@ -45,13 +47,15 @@ def forget_disturbance(disturbance: Disturbance) -> None:
 def note_disturbance(
     disturbance: Disturbance, path: Counts, old_policy: Floats, policy: Floats
 ) -> None:
-    """Nothing has changed but the weights of a path."""
-    for i in range(disturbance.n_rows.shape[0]):
-        disturbance.n_rows[i] = path.shape[0]
+    """Nothing has changed but the weights of a path, of which some is left."""
+    some_left = True
     for k in range(disturbance.rows.shape[0]):
         r = path[k]
         disturbance.rows[k] = r
         disturbance.change[k] = linear(policy[r]) - linear(old_policy[r])
+        some_left = some_left and linear(policy[r]) >= LEAST_LEFT * linear(old_policy[r])
+    for i in range(disturbance.n_rows.shape[0]):
+        disturbance.n_rows[i] = path.shape[0] if some_left else 0
 
 
 @leaf

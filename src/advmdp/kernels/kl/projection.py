@@ -206,6 +206,7 @@ def project(
     factored_at = 0.0  # the flow residual where the blocks were factored
     factored = False  # whether any were
     recalled = False  # whether the direction comes from the factors of the last projection
+    foretold = False  # whether ``value`` is that of ``flows_after_path``
     known = in_logs is None and is_known(rows, solver.disturbance, solver.kept)
     forget_disturbance(solver.disturbance)
     while counts[EVALUATIONS] < 20 * most and counts[ITERATIONS] < most:
@@ -219,12 +220,12 @@ def project(
         if known and (converged or not abs(trial) < math.inf):
             known = False  # an evaluation decides
             continue
-        known = False
         if not is_accepted(graph, trial, value, step, slope, absolute, figures[RESIDUAL]):
             step *= 0.5
             if recalled:
                 recalled = False
                 step = 0.0  # evaluate the base point again, then factor its blocks
+                value = math.inf if foretold else value  # which no evaluation has to the last place
             elif value == math.inf or step < SHORTEST:
                 if value == math.inf or scaled or step == 0.0:
                     return False  # not even scaling helps, or the start cannot be evaluated
@@ -232,6 +233,8 @@ def project(
                 step = 0.0  # evaluate the base point again, then scale
             continue
         value = trial
+        foretold = known
+        known = False
         last = figures[RESIDUAL]
         figures[RESIDUAL] = absolute
         figures[VALUE] = value

@@ -173,16 +173,29 @@ def subtract_row(
 
 
 @leaf
+def lies_in_step(graph: Graph, r: int, first: int, width: int) -> bool:
+    """Whether row r, and every row since ``first``, leads to all ``width`` states.
+
+    Kernels that take chosen rows find them by their numbers: row r begins (r - first) widths after
+    the first.  A shorter row in between, though it is not chosen itself, would shift that.
+    """
+    apart = row_begin(graph, r) - row_begin(graph, first)
+    return row_size(graph, r) == width and apart == (r - first) * width
+
+
+@leaf
 def subtract_full_rows(
     graph: Graph, x: int, width: int, dual: Dual, coupling: Floats, line: int
 ) -> bool:
     """The same for all explicit rows of a state at once; False if they are not alike."""
     count = 0
     for r in range(x * graph.n_actions, (x + 1) * graph.n_actions):
-        if is_explicit(dual, r) and row_size(graph, r) == width:
+        if is_explicit(dual, r):
             dual.chosen[count] = r
             count += 1
-        elif is_explicit(dual, r) or is_scaled(dual.held, r):
+            if not lies_in_step(graph, r, dual.chosen[0], width):
+                return False
+        elif is_scaled(dual.held, r):
             return False
     if count > 0:
         shift = row_begin(graph, dual.chosen[0]) - dual.chosen[0] * width
@@ -229,7 +242,8 @@ def fill_coupling(
 def choose_rows(graph: Graph, k: int, measure: Measure, dual: Dual) -> tuple[int, bool]:
     """List the rows of layer k that have a curvature of their own; how many, and if all are plain.
 
-    A plain row leads to every state of the next layer and has one group.
+    A plain row leads to every state of the next layer and has one group; between two of them lie
+    rows of the same length.
     """
     there = layer_begin(graph, k + 1)
     n = layer_end(graph, k + 1) - there
@@ -242,7 +256,8 @@ def choose_rows(graph: Graph, k: int, measure: Measure, dual: Dual) -> tuple[int
                 prepare_row(graph, r, measure, dual)
             dual.chosen[count] = r
             count += 1
-            plain = plain and row_size(graph, r) == n and not has_second_group(dual, r)
+            plain = plain and lies_in_step(graph, r, dual.chosen[0], n)
+            plain = plain and not has_second_group(dual, r)
     return count, plain
 
 
