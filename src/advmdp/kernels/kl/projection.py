@@ -183,6 +183,42 @@ def keep(graph: Graph, rows: Any, solver: Solver) -> None:
         keep_factor(solver.blocks, solver.kept)
 
 
+@leaf
+def commit_solution(
+    graph: Graph, measure: Measure, rows: Any, solver: Solver, factored: bool, in_logs: bool | None
+) -> None:
+    """Write the solution, with its gap, and keep what helps the next projection."""
+    if in_logs is None and only_policy_moves(rows):
+        divide_shares(graph, solver.dual)
+    solver.certificate.figures[GAP] = commit(graph, measure, rows, solver.dual)
+    if factored and not FOR_CUDA and in_logs is None:
+        keep(graph, rows, solver)
+
+
+@leaf
+def find_direction(
+    graph: Graph,
+    measure: Measure,
+    rows: Any,
+    solver: Solver,
+    scaled: bool,
+    before: tuple[float, float, float],
+    tolerance: float,
+    in_logs: bool | None,
+) -> tuple[float, bool]:
+    """The direction of the next step; returns what ``newton_step`` does, 0 where none is taken.
+
+    ``before`` holds the flow residual, that of the last base point, and that of the factors.
+    """
+    if scaled:
+        scaling_direction(solver.dual, solver.vectors.direction)
+        return 0.0, False
+    residual, last, factored_at = before
+    return newton_step(
+        graph, measure, rows, solver, residual, last, factored_at, tolerance, in_logs
+    )
+
+
 @kernel
 def project(
     graph: Graph, measure: Measure, rows: Any, solver: Solver, in_logs: bool | None
@@ -233,17 +269,12 @@ def project(
                 step = 0.0  # evaluate the base point again, then scale
             continue
         value = trial
-        foretold = known
-        known = False
+        foretold, known = known, False
         last = figures[RESIDUAL]
         figures[RESIDUAL] = absolute
         figures[VALUE] = value
         if converged:
-            if in_logs is None and only_policy_moves(rows):
-                divide_shares(graph, solver.dual)
-            figures[GAP] = commit(graph, measure, rows, solver.dual)
-            if factored and not FOR_CUDA and in_logs is None:
-                keep(graph, rows, solver)
+            commit_solution(graph, measure, rows, solver, factored, in_logs)
             return True
         counts[ITERATIONS] += 1
         # A linear system is solved to an absolute accuracy.  Where states with next to no flow need
@@ -252,15 +283,10 @@ def project(
         before = relative
         scaled = ratio > FAR or not trust_newton or polish
         trust_newton = True
-        recalled = False
-        if scaled:
-            scaling_direction(solver.dual, solver.vectors.direction)
-            factored_at = 0.0
-        else:
-            factored_at, recalled = newton_step(
-                graph, measure, rows, solver, absolute, last, factored_at, tolerance, in_logs
-            )
-            factored = factored or factored_at > 0.0
+        factored_at, recalled = find_direction(
+            graph, measure, rows, solver, scaled, (absolute, last, factored_at), tolerance, in_logs
+        )
+        factored = factored or factored_at > 0.0
         longest = MAX_SCALING if scaled else MAX_NEWTON
         slope, step = begin_line_search(solver.dual, solver.vectors, longest)
     return False
