@@ -40,7 +40,8 @@ def instance(value: Any, wanted: type[Wanted], name: str) -> Wanted:
     if isinstance(value, wanted):
         return value
     got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-    raise InvalidInput(f"give an advmdp {wanted.__name__}, not {got}", field=name)
+    inside = f"; it has one: .{name}" if isinstance(getattr(value, name, None), wanted) else ""
+    raise InvalidInput(f"give an advmdp {wanted.__name__}, not {got}{inside}", field=name)
 
 
 def flag(value: Any, name: str) -> bool:
@@ -63,9 +64,13 @@ def function(
     if not callable(value):
         raise InvalidInput(f"give a callable {form}, not {shown(value)}", field=name)
     if n_arguments is not None and not _takes(value, n_arguments):
-        raise InvalidInput(f"it is called as {form}; take {n_arguments} arguments", field=name)
+        raise InvalidInput(f"it is called as {form}; take {_counted(n_arguments)}", field=name)
     found: Callable[..., Any] = value
     return found
+
+
+def _counted(n_arguments: int) -> str:
+    return f"{n_arguments} argument{'s' if n_arguments > 1 else ''}"
 
 
 def _takes(value: Callable[..., Any], n_arguments: int) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC
+from typing import Any
 
 import numpy as np
 
+from advmdp.checks.arguments import flag
+from advmdp.errors import InvalidInput
 from advmdp.kernels.model.empirical import Model
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.compiled import BanditLearner
@@ -24,6 +27,18 @@ class OptimisticLearner(BanditLearner, ABC):
     def optimistic_loss(self) -> float:
         """V(x_0): with high probability no larger than the expected loss of the best policy."""
         return float(self._state.value[0])
+
+
+def checked_stationary(stationary: Any, layout: Layout) -> bool:
+    """Whether rows that share are learnt from together; refused where none of them share."""
+    wanted = flag(stationary, "stationary")
+    if wanted and layout.counter_row is None:
+        raise InvalidInput(
+            "has no effect, since no rows of the layout share; make it with pooled=True, or with "
+            "shared_rows=...",
+            field="stationary",
+        )
+    return wanted
 
 
 def knowledge_of_model(layout: Layout, model: Model, q: Floats) -> PairKnowledge:
