@@ -110,10 +110,6 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         r"callback: it is called as callback\(moment\); take 1 argument$",
     ),
-    "nothing that steps could share": (
-        lambda: am.UCBVIBF(LAYOUT, 10, stationary=True),
-        r"stationary: has no effect, since no rows of the layout share; .*pooled=True",
-    ),
     "a loss that is too large": (
         lambda: am.UOBREPS(LAYOUT, 9).update(
             am.Trajectory([0, 0, 0, 0], [0, 0, 0], [0.0, 3.0, 0.0])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC
 from typing import Any
 
 import numpy as np
 
 from advmdp.checks.arguments import flag
-from advmdp.errors import InvalidInput
 from advmdp.kernels.model.empirical import Model
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.compiled import BanditLearner
 from advmdp.learners.pair_knowledge import PairKnowledge, empirical_chance
+
+log = logging.getLogger(__name__)
 
 
 class OptimisticLearner(BanditLearner, ABC):
@@ -30,13 +32,15 @@ class OptimisticLearner(BanditLearner, ABC):
 
 
 def checked_stationary(stationary: Any, layout: Layout) -> bool:
-    """Whether rows that share are learnt from together; refused where none of them share."""
+    """Whether rows that share are learnt from together; a warning where none of them share.
+
+    Not an error: files of such learners are loaded.
+    """
     wanted = flag(stationary, "stationary")
     if wanted and layout.counter_row is None:
-        raise InvalidInput(
-            "has no effect, since no rows of the layout share; make it with pooled=True, or with "
-            "shared_rows=...",
-            field="stationary",
+        log.warning(
+            "stationary=True has no effect: no rows of the layout share; make it with pooled=True, "
+            "or with shared_rows=..."
         )
     return wanted
 
