@@ -110,6 +110,18 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         r"callback: it is called as callback\(moment\); take 1 argument$",
     ),
+    "feedback that there is none of": (
+        lambda: play(learner=SimpleNamespace(policy=list, update=print, feedback="all")),
+        r"learner: SimpleNamespace\.feedback: 'all' is none of full, bandit, aggregate$",
+    ),
+    "a learner of one's own in rounds": (
+        lambda: am.Doubling(SimpleNamespace, LAYOUT),  # type: ignore[arg-type]
+        r"make: SimpleNamespace is none of the package's learners, .* such as am\.UOBREPS",
+    ),
+    "a reward that is no number": (
+        lambda: am.Rewards(0, 1).to_losses([0.5, np.nan]),
+        r"rewards: nan is not finite; find out where it comes from$",
+    ),
     "a loss that is too large": (
         lambda: am.UOBREPS(LAYOUT, 9).update(
             am.Trajectory([0, 0, 0, 0], [0, 0, 0], [0.0, 3.0, 0.0])
