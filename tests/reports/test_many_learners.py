@@ -131,6 +131,20 @@ def test_bands_that_are_cut_at_the_edge_are_mentioned(browser: Browser, tmp_path
             assert ("go on beyond it" in note) == said, spread
 
 
+def test_wide_bands_of_a_few_wait_for_the_pointer_too(browser: Browser, tmp_path: Path) -> None:
+    """Five that fill the chart would be one grey ground; five narrow ones tell the lines apart."""
+    laws = {name: (1.0 + i / 10, 0.5) for i, name in enumerate(list(BUILT_IN)[:5])}
+    for spread, opacity in ((0.02, "0.14"), (5.0, "0")):
+        path = write_report(made_up_results(laws, [100], 3, common=spread), tmp_path / "five.html")
+        for page in opened(browser, path):
+            page.click("#tab-regret")
+            bands = page.locator("#regret path.band")
+            expect(bands).to_have_count(5)
+            expect(bands.first).to_have_css("opacity", opacity)
+            note = page.locator("#regret figcaption").inner_text()
+            assert ("where the pointer rests" in note) == (opacity == "0")
+
+
 def test_the_legend_of_eighteen_is_whole(page: Page) -> None:
     page.locator("#tab-realised").click()  # a row more: the best fixed policy
     assert page.evaluate("at('legend').scrollHeight <= at('legend').clientHeight")
