@@ -84,7 +84,9 @@ def test_rm_lists_first_and_removes_with_a_word(
     assert store.runs().height == 4
     assert main(["rm", "--learner", "exp3-ix", "--yes", *place]) == 0
     assert set(store.runs()["learner"]) == {"uob-reps"}
+    capsys.readouterr()
     assert main(["rm", RUNS[0].id, "--yes", *place]) == 0
+    assert capsys.readouterr().out == "1 run removed\n"
     assert store.runs().height == 1
     assert main(["rm", *place]) == 2
     assert "name runs, or choose them" in capsys.readouterr().err
@@ -210,7 +212,7 @@ def test_what_an_estimate_is_based_on(
     assert files_of(store.path) == before
     lines = list(plan_lines(plan_runs(kinds, store), 1))
     assert lines[-2].endswith("by other machines' runs")
-    assert lines[-1].startswith("1 runs without an estimate; --measure")
+    assert lines[-1].startswith("1 run without an estimate; --measure")
 
 
 def test_ls_tells_how_far_unfinished_runs_are(

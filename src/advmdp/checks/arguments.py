@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from advmdp.checks.numbers import shown
+from advmdp.display.counted import counted
 from advmdp.errors import InvalidInput
 
 Wanted = TypeVar("Wanted")
@@ -64,13 +65,11 @@ def function(
     if not callable(value):
         raise InvalidInput(f"give a callable {form}, not {shown(value)}", field=name)
     if n_arguments is not None and not _takes(value, n_arguments):
-        raise InvalidInput(f"it is called as {form}; take {_counted(n_arguments)}", field=name)
+        raise InvalidInput(
+            f"it is called as {form}; take {counted(n_arguments, 'argument')}", field=name
+        )
     found: Callable[..., Any] = value
     return found
-
-
-def _counted(n_arguments: int) -> str:
-    return f"{n_arguments} argument{'s' if n_arguments > 1 else ''}"
 
 
 def _takes(value: Callable[..., Any], n_arguments: int) -> bool:

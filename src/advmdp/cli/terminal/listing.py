@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from advmdp.display.counted import counted
 from advmdp.display.durations import duration
 from advmdp.evaluation.schema import RUNNING, Level, reward_columns
 from advmdp.experiments.planning import PlannedGroup
@@ -122,7 +123,8 @@ def plan_lines(groups: Sequence[PlannedGroup], workers: int) -> Iterator[str]:
         bases = " and ".join(dict.fromkeys(g.basis or "" for g in known))
         yield f"about {duration(seconds)} on {cores}, by {bases}"
     if unknown:
-        yield f"{unknown:,} runs without an estimate; --measure plays a moment of each kind"
+        told = counted(unknown, "run")
+        yield f"{told} without an estimate; --measure plays a moment of each kind"
 
 
 def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[RenderableType]:
