@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import advmdp as am
+from advmdp.display.layers import layers_text
 from advmdp.display.pictures import MOST_DOTS, layers_picture
 from advmdp.evaluation.schema import curves_of
 from advmdp.experiments.engines.inline import InlineEngine
@@ -26,6 +27,7 @@ LOSSES = am.losses.Stochastic(np.full(MDP.layout.n_rows, 0.5))
 LEARNER = am.UOBREPS(MDP.layout, n_episodes=50, delta=0.2)
 RUN = am.play(MDP, LOSSES, LEARNER, 50)
 LAKE = am.gym.from_gymnasium("FrozenLake-v1", horizon=3)
+DEEP = am.Layout((*range(1, 90), 1), 2)  # thirty of its layers or more would fill several lines
 SETS = [
     am.AnyTransition(MDP.layout),
     am.KnownTransition(MDP.layout, MDP.transitions),
@@ -52,7 +54,17 @@ def tiny_learners() -> list[Any]:
 
 @pytest.mark.parametrize(
     "thing",
-    [RUN, MDP, MDP.layout, am.Service(LEARNER), LAKE, *SETS, *tiny_learners()],
+    [
+        RUN,
+        MDP,
+        MDP.layout,
+        am.Service(LEARNER),
+        LAKE,
+        *SETS,
+        *tiny_learners(),
+        DEEP,
+        am.Uniform(DEEP),
+    ],
     ids=lambda thing: type(thing).__name__,
 )
 def test_reprs_are_one_short_line_and_the_tables_are_well_formed(thing: Any) -> None:
@@ -84,6 +96,14 @@ def test_a_wide_layer_is_cut() -> None:
     assert (
         picture.count("L") == 2 * MOST_DOTS
     )  # a line from every dot to every dot of the next layer
+
+
+def test_many_layers_are_told_in_short() -> None:
+    assert layers_text((1, *[4] * 5, 2, 2, 2, 2, 1)) == "1,4x5,2,2,2,2,1"
+    assert layers_text(DEEP.layer_sizes) == "1,2,3,4,5,6,7,8,...,1 (90 layers)"
+    assert repr(am.Uniform(DEEP)) == "Uniform(layout=1,2,3,4,5,6,7,8,...,1 (90 layers) x2)"
+    assert layers_picture([1] * 25).count("r='0.8'") == 3  # it goes on to the right
+    assert layers_picture([1] * 24).count("r='0.8'") == 0
 
 
 def test_a_run_as_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:

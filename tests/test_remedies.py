@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import advmdp as am
+from advmdp.experiments.spec import RunSpec
 from advmdp.reports.cells import cells_of, select_cell
 from advmdp.reports.from_store import results_from_store
 from advmdp.store import Store
@@ -89,6 +91,37 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: am.Service(in_contexts()).begin(),
         r"begin: PerContext has 2 contexts; say which, begin\(context=0\)",
     ),
+    "a run of several contexts without them": (
+        lambda: play(learner=in_contexts()),
+        r"contexts: PerContext has 2; say which each episode has, such as numpy\.arange",
+    ),
+    "an MDP in place of its layout": (
+        lambda: am.UOBREPS(MDP, 10),  # type: ignore[arg-type]
+        r"layout: give an advmdp Layout, not LayeredMDP; it has one: \.layout$",
+    ),
+    "an object in a spec": (
+        lambda: RunSpec(learner=am.Uniform(LAYOUT), mdp="grid", losses="majority", n_episodes=9),
+        r"learner: Uniform\(.*\): give a name, .* 'module:Name', and objects .* by am\.play",
+    ),
+    "a callback of two arguments": (
+        lambda: am.play(
+            *(MDP, LOSSES, am.Uniform(LAYOUT), 3),
+            callback=lambda episodes, learner: None,  # type: ignore[arg-type, misc]
+        ),
+        r"callback: it is called as callback\(moment\); take 1 argument$",
+    ),
+    "feedback that there is none of": (
+        lambda: play(learner=SimpleNamespace(policy=list, update=print, feedback="all")),
+        r"learner: SimpleNamespace\.feedback: 'all' is none of full, bandit, aggregate$",
+    ),
+    "a learner of one's own in rounds": (
+        lambda: am.Doubling(SimpleNamespace, LAYOUT),  # type: ignore[arg-type]
+        r"make: SimpleNamespace is none of the package's learners, .* such as am\.UOBREPS",
+    ),
+    "a reward that is no number": (
+        lambda: am.Rewards(0, 1).to_losses([0.5, np.nan]),
+        r"rewards: nan is not finite; find out where it comes from$",
+    ),
     "a loss that is too large": (
         lambda: am.UOBREPS(LAYOUT, 9).update(
             am.Trajectory([0, 0, 0, 0], [0, 0, 0], [0.0, 3.0, 0.0])
@@ -117,3 +150,6 @@ def test_several_cells_are_told_apart_by_a_flag(tmp_path) -> None:  # type: igno
     with pytest.raises(am.InvalidInput, match=r"cell: 2 fit.*; for the first, --episodes 50$"):
         select_cell(cells)
     assert select_cell(cells, n_episodes=50) is cells[0]
+    there = f"2 runs begin with 'u'; give more of its id, see 'advmdp ls {store.path}'"
+    with pytest.raises(am.InvalidInput, match=re.escape(there)):
+        store.manifest("u")

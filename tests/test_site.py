@@ -118,6 +118,7 @@ def test_pages_can_be_read_on_a_phone(browser: Browser, address: str, scheme: An
         page.goto(address + name)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
         assert page.evaluate(CONTRASTS) == [], name
+        assert page.locator(".headerlink:visible").count() == 0, name  # a line for nothing
     page.goto(address + "which_learner/")
     wide = page.locator(".md-typeset__scrollwrap").first  # goes on behind the edge, and says so
     assert wide.evaluate("(box) => box.scrollWidth > box.clientWidth")

@@ -12,7 +12,7 @@ from rich.console import Console
 from advmdp.cli.terminal.run_progress import followed
 from advmdp.cli.terminal.run_summary import certificate_table, comparison_table, in_plain_words
 from advmdp.cli.terminal.screen import waiting
-from advmdp.evaluation.account import EvaluationPoint
+from advmdp.evaluation.account import EvaluationPoint, Terms
 from advmdp.playing.watch import Progress
 from tests.reports.runs import learner_and_baseline, made_up_run
 
@@ -38,7 +38,9 @@ def played(console: Console, *, quiet: bool = False) -> str:
     with followed(console, 1000, quiet=quiet) as follower:
         report = follower("some learner")
         for episodes in range(40, 1001, 40):
-            account = EvaluationPoint(episodes * 2.0, 0.0, episodes * 0.5, (0.0, 0.0, 0.0, 0.0))
+            account = EvaluationPoint(
+                episodes * 2.0, 0.0, episodes * 0.5, Terms(0.0, 0.0, 0.0, 0.0)
+            )
             if report is not None:
                 report(Progress(episodes, 123_456.0, account, epoch=episodes // 100))
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]

@@ -60,6 +60,19 @@ def test_what_is_recorded_is_what_the_learner_shows() -> None:
     assert run.recorded["u"].shape == (4, 3)
 
 
+def test_the_account_of_a_moment_is_that_of_the_run() -> None:
+    seen: list[Any] = []
+    run = played(callback=seen.append, checkpoints=[60])
+    assert run.decomposition is not None
+    for i, moment in enumerate(seen):
+        account = moment.account
+        assert account.regret == run.regret[i]
+        assert account.realised_loss == run.realised_loss[i]
+        for name, value in account.terms._asdict().items():
+            assert value == getattr(run.decomposition, name)[i]
+    assert [moment.episodes for moment in seen] == run.episodes.tolist()
+
+
 def test_without_every_the_checkpoints_are_used() -> None:
     run = played(record=["regret"], checkpoints=[7, 100])
     np.testing.assert_array_equal(run.recorded.episodes, run.episodes)

@@ -87,7 +87,7 @@ def test_a_range_is_checked(low: float, high: float, message: str) -> None:
 def test_a_reward_outside_the_range_is_refused() -> None:
     with pytest.raises(am.InvalidInput, match=r"rewards: 1.5 is outside \[0.0, 1.0\]; widen"):
         am.Rewards(0.0, 1.0).to_losses([0.5, 1.5])
-    with pytest.raises(am.InvalidInput, match="nan is outside"):
+    with pytest.raises(am.InvalidInput, match="nan is not finite; find out"):
         am.Rewards(0.0, 1.0).to_losses(math.nan)
 
 

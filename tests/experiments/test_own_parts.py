@@ -156,6 +156,13 @@ def test_registered_names_and_entry_points(
         am.register("learner", "follow", f"{module}:Saved")
     with pytest.raises(am.InvalidInput, match="top of a module"):
         am.register("learner", "local", lambda layout: am.Uniform(layout))
+    for kind, name in (("learner", "uob-reps"), ("mdp", "grid"), ("losses", "majority")):
+        with pytest.raises(am.InvalidInput, match=f"name: '{name}' is one of the built-in ones"):
+            am.register(kind, name, f"{module}:Follow")
+    with pytest.raises(
+        am.InvalidInput, match=r"'run' is defined in the script .* no other process"
+    ):
+        am.register("learner", "script", "__main__:run")
     package = tmp_path / "plugin-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Name: plugin\nVersion: 1.0\n")
@@ -274,7 +281,11 @@ def test_defaults_that_are_written_out_are_the_same_run() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"learner": "{module}:Nobody"}, "learner: .* has no 'Nobody'"),
+        ({"learner": "{module}:Nobody"}, "learner: .* has no 'Nobody'; is the name right"),
+        ({"learner": "{module}:follow"}, "learner: .* has no 'follow'; did you mean 'Follow'"),
+        ({"learner": "{module}.Follow"}, "learner: .* is written '{module}:Follow'"),
+        ({"learner": "{module}.py:Follow"}, "learner: .* such as '{module}:Follow'"),
+        ({"learner": "here/{module}.py:Follow"}, "learner: .* such as '{module}:Follow'"),
         ({"learner": "no_such_module_x:Y"}, "learner: .* cannot be imported .* PYTHONPATH"),
         ({"learner": "{module}:Broken"}, "learner: KeyError: 'nothing here'"),
         ({"learner": "{module}:MAZE"}, "learner: .* makes no learner"),
@@ -294,7 +305,7 @@ def test_errors_are_one_line(module: str, change: dict[str, Any], message: str) 
     given = named(change)
     if "n" in given:
         given = {"learner": {"name": given["learner"], "n": given["n"]}}
-    with pytest.raises(am.InvalidInput, match=message) as caught:
+    with pytest.raises(am.InvalidInput, match=named(message)) as caught:
         build(one_run(**given))
     assert "\n" not in str(caught.value)
 

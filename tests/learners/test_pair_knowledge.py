@@ -118,6 +118,8 @@ def test_frames_have_what_the_learner_has() -> None:
     by_layer = frame.group_by("layer").agg(pl.col("occupancy", "visits").sum())
     np.testing.assert_allclose(by_layer["occupancy"], 1.0, atol=1e-9)
     assert set(by_layer["visits"]) == {T}
+    assert (frame.filter(layer=2)["width"] == 0.0).all()  # one successor: nothing is open
+    assert (frame.filter(layer=0)["width"] > 0.0).all()
     assert (frame["value_low"] <= frame["value"] + 1e-9).all()
     assert (frame["value"] <= frame["value_high"] + 1e-9).all()
     assert "estimated_loss" not in learner.to_frame().columns  # the account of a run has it

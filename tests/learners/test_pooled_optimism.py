@@ -186,6 +186,18 @@ def test_without_stationary_the_pools_change_nothing() -> None:
     assert np.array_equal(runs[0].regret, runs[1].regret)
 
 
+def test_nothing_that_steps_could_share_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    apart = am.gym.from_gymnasium("FrozenLake-v1", horizon=3)
+    am.UCBVIBF(apart.layout, 10)
+    am.UCBVIBF(LAYOUT, 10, stationary=True)
+    assert caplog.text == ""
+    for make in (am.UCBVICH, am.UCBVIBF, am.QLearningH, am.QLearningB):
+        make(apart.layout, 10, stationary=True)
+    am.UCRL2(apart.layout, stationary=True)
+    assert caplog.text.count("has no effect: no rows of the layout share") == 5
+    assert "pooled=True" in caplog.text
+
+
 def test_frozen_lake_is_learnt_in_its_own_environment() -> None:
     """Mean reward over all 20,000 episodes of 30 steps; the best policy has 0.349, uniform 0.014.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -25,6 +26,7 @@ from advmdp.reports.figures.line_styles import styles_of
 from advmdp.reports.figures.panels import Panel, Series
 from advmdp.reports.figures.paper_figure import CUT_OFF, paper_figure, write_figure
 from advmdp.reports.html.report_page import report_page, write_report
+from advmdp.reports.results import Results
 from advmdp.reports.reward_report import write_reward_report
 from advmdp.reports.settings import Setting, by_setting, setting_of
 from tests.reports.browser import launched, opened
@@ -82,6 +84,25 @@ def test_a_small_chart_for_each_under_what_it_knows(page: Page) -> None:
     expect(page.locator("#regret figure > svg path.line")).to_have_count(18)
 
 
+def test_the_longest_runs_open_the_page(browser: Browser, tmp_path: Path) -> None:
+    """Of all worlds; the others of their world follow, and then the next one."""
+    parts = [
+        made_up_results({"fpl": (1.0, 0.5)}, lengths, 3, mdps=[mdp])
+        for mdp, lengths in (("a world", [200]), ("one more", [100, 400]))
+    ]
+    both = Results(
+        pl.concat([part.runs for part in parts]), pl.concat([part.curves for part in parts])
+    )
+    path = write_report(both, tmp_path / "two.html")
+    for page in opened(browser, path):
+        cells = page.locator("#cell option").all_text_contents()
+        assert [(cell[0], cell.rpartition(" ")[2]) for cell in cells] == [
+            ("o", "400"),
+            ("o", "100"),
+            ("a", "200"),
+        ]
+
+
 def test_no_axis_has_one_or_two_numbers(page: Page) -> None:
     """Of all ranges, in drawings of all sizes: -1,900 to 1,400 in a small one had a zero alone."""
     ranges = [
@@ -108,6 +129,20 @@ def test_bands_that_are_cut_at_the_edge_are_mentioned(browser: Browser, tmp_path
             page.click("#tab-regret")
             note = page.locator("#regret figcaption").inner_text()
             assert ("go on beyond it" in note) == said, spread
+
+
+def test_wide_bands_of_a_few_wait_for_the_pointer_too(browser: Browser, tmp_path: Path) -> None:
+    """Five that fill the chart would be one grey ground; five narrow ones tell the lines apart."""
+    laws = {name: (1.0 + i / 10, 0.5) for i, name in enumerate(list(BUILT_IN)[:5])}
+    for spread, opacity in ((0.02, "0.14"), (5.0, "0")):
+        path = write_report(made_up_results(laws, [100], 3, common=spread), tmp_path / "five.html")
+        for page in opened(browser, path):
+            page.click("#tab-regret")
+            bands = page.locator("#regret path.band")
+            expect(bands).to_have_count(5)
+            expect(bands.first).to_have_css("opacity", opacity)
+            note = page.locator("#regret figcaption").inner_text()
+            assert ("where the pointer rests" in note) == (opacity == "0")
 
 
 def test_the_legend_of_eighteen_is_whole(page: Page) -> None:

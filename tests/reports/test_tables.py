@@ -54,6 +54,14 @@ def test_summary_on_a_terminal() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_titles_and_notes_are_as_wide_as_the_terminal() -> None:
+    """In the width of a narrow table a title is cut in two, and cannot be copied."""
+    table = TableData("After 10 episodes", ("a", "b"), (), "One note " * 15)
+    lines = shown(table).splitlines()
+    assert lines[0] == "After 10 episodes: a heading"
+    assert max(map(len, lines)) > 60
+
+
 def test_pairs_on_a_terminal() -> None:
     text = shown(comparison_table(CELLS[1]))
     against, *numbers = rows(text)["exp3-ix"]

@@ -13,10 +13,11 @@ import pytest
 
 import advmdp as am
 from advmdp.cli import main
-from advmdp.cli.terminal.listing import plan_lines
+from advmdp.cli.terminal.listing import plan_lines, totals_lines
 from advmdp.experiments.planning import ELSEWHERE, HERE, MEASURED, plan_runs
 from advmdp.store import Store
 from advmdp.store.housekeeping import collect_garbage, merge_stores, remove_runs
+from advmdp.store.progress.under_way import position
 from tests.experiments.sweeps import one_run, play_here, runs_of, sweep_text
 
 TEXT = sweep_text(n_episodes=60, replicates=2)  # two learners
@@ -56,6 +57,24 @@ def test_ls_filters_and_adds_up(store: Store, capsys: pytest.CaptureFixture[str]
     assert "--status: 'done' is none of finished, running" in capsys.readouterr().err
 
 
+def test_totals_count_what_unfinished_runs_have_played() -> None:
+    runs = pl.DataFrame(
+        {
+            "run": ["whole", "cut", "waits"],
+            "learner": ["uniform", "uniform", "exp3-ix"],
+            "status": ["finished", "cut", "running"],
+            "episodes": [100, None, None],
+            "seconds": [2.0, None, None],
+            "n_episodes": [100, 400, 500],
+        }
+    )
+    assert list(totals_lines(runs, {"cut": position(100, 5.0, 400)})) == [
+        "exp3-ix: 1 running; 0 of 500 episodes (0%) in 0 s",
+        "uniform: 1 cut, 1 finished; 200 of 500 episodes (40%) in 7 s",
+        "all: 1 cut, 1 finished, 1 running; 200 of 1,000 episodes (20%) in 7 s",
+    ]
+
+
 def test_rm_lists_first_and_removes_with_a_word(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,7 +84,9 @@ def test_rm_lists_first_and_removes_with_a_word(
     assert store.runs().height == 4
     assert main(["rm", "--learner", "exp3-ix", "--yes", *place]) == 0
     assert set(store.runs()["learner"]) == {"uob-reps"}
+    capsys.readouterr()
     assert main(["rm", RUNS[0].id, "--yes", *place]) == 0
+    assert capsys.readouterr().out == "1 run removed\n"
     assert store.runs().height == 1
     assert main(["rm", *place]) == 2
     assert "name runs, or choose them" in capsys.readouterr().err
@@ -191,7 +212,7 @@ def test_what_an_estimate_is_based_on(
     assert files_of(store.path) == before
     lines = list(plan_lines(plan_runs(kinds, store), 1))
     assert lines[-2].endswith("by other machines' runs")
-    assert lines[-1].startswith("1 runs without an estimate; --measure")
+    assert lines[-1].startswith("1 run without an estimate; --measure")
 
 
 def test_ls_tells_how_far_unfinished_runs_are(

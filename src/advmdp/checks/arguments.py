@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from advmdp.checks.numbers import shown
+from advmdp.display.counted import counted
 from advmdp.errors import InvalidInput
 
 Wanted = TypeVar("Wanted")
@@ -40,7 +41,8 @@ def instance(value: Any, wanted: type[Wanted], name: str) -> Wanted:
     if isinstance(value, wanted):
         return value
     got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-    raise InvalidInput(f"give an advmdp {wanted.__name__}, not {got}", field=name)
+    inside = f"; it has one: .{name}" if isinstance(getattr(value, name, None), wanted) else ""
+    raise InvalidInput(f"give an advmdp {wanted.__name__}, not {got}{inside}", field=name)
 
 
 def flag(value: Any, name: str) -> bool:
@@ -63,7 +65,9 @@ def function(
     if not callable(value):
         raise InvalidInput(f"give a callable {form}, not {shown(value)}", field=name)
     if n_arguments is not None and not _takes(value, n_arguments):
-        raise InvalidInput(f"it is called as {form}; take {n_arguments} arguments", field=name)
+        raise InvalidInput(
+            f"it is called as {form}; take {counted(n_arguments, 'argument')}", field=name
+        )
     found: Callable[..., Any] = value
     return found
 

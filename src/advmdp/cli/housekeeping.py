@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from advmdp.cli import options as opt
+from advmdp.display.counted import counted
 from advmdp.errors import InvalidInput
 from advmdp.plain_text import plain_text
 
@@ -39,9 +40,9 @@ def remove(
     if not yes:
         for run in chosen[:MOST_NAMED]:
             typer.echo(plain_text(run))
-        typer.echo(f"{len(chosen):,} runs would be removed; to remove them, add --yes")
+        typer.echo(f"{counted(len(chosen), 'run')} would be removed; to remove them, add --yes")
         return
-    typer.echo(f"{remove_runs(there, chosen):,} runs removed")
+    typer.echo(f"{counted(remove_runs(there, chosen), 'run')} removed")
 
 
 def merge(
@@ -58,8 +59,8 @@ def merge(
         merged = merge_stores(there, source)
         typer.echo(
             plain_text(
-                f"{source.path}: {merged.added:,} runs added, {merged.found:,} already there, "
-                f"{merged.left_out:,} left out (not finished, or damaged)"
+                f"{source.path}: {counted(merged.added, 'run')} added, {merged.found:,} already "
+                f"there, {merged.left_out:,} left out (not finished, or damaged)"
             )
         )
 

@@ -35,7 +35,7 @@ def list_runs(
     there = Store(opt.store_of(store, same))
     frame = Selection(learner, mdp, losses, status, episodes).of(there.runs())
     if totals:
-        typer.echo("\n".join(totals_lines(frame)))
+        typer.echo("\n".join(totals_lines(frame, positions(there, frame))))
         return
     if as_json:
         for row in frame.iter_rows(named=True):

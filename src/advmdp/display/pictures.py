@@ -27,9 +27,10 @@ def curve_picture(x: Sequence[float], y: Sequence[float], what: str) -> str:
 
 
 def layers_picture(sizes: Sequence[int]) -> str:
-    """A column of dots for every layer, joined by lines; a wide layer goes on in small dots."""
+    """A column of dots for every layer, joined by lines; small dots where it goes on."""
     shown = sizes[:MOST_LAYERS]
-    step = (WIDTH - 2 * EDGE) / max(len(shown), 2)
+    room = EDGE if len(sizes) > MOST_LAYERS else 0  # for the sign that it goes on
+    step = (WIDTH - 2 * EDGE - room) / max(len(shown), 2)
     columns = [
         [
             (EDGE + (k + 0.5) * step, _height(i, min(size, MOST_DOTS)))
@@ -48,6 +49,8 @@ def layers_picture(sizes: Sequence[int]) -> str:
         for i, (x, y) in enumerate(column):
             goes_on = size > MOST_DOTS and i == MOST_DOTS - 1
             parts.append(_small_dots(x, y) if goes_on else _dot(x, y, 2.2))
+    if len(sizes) > MOST_LAYERS:
+        parts += [_dot(WIDTH - x, HEIGHT / 2, 0.8) for x in (1.5, 4.0, 6.5)]
     return _svg("".join(parts), f"layers of {', '.join(map(str, sizes[:MOST_LAYERS]))} states")
 
 

@@ -14,7 +14,7 @@ every evaluation point can be judged against its own best policy.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,13 @@ class Decomposition:
     """The four terms of the regret at each evaluation point; they add up to it."""
 
     error: Floats
+    """What the true transition makes other than the learner's own measure."""
     bias1: Floats
+    """What the loss estimates miss of the learner's own loss."""
     reg: Floats
+    """The regret of the learner's measures for the estimated losses."""
     bias2: Floats
+    """What the estimates overstate of the best policy's loss."""
 
     def total(self) -> Floats:
         """ERROR + BIAS1 + REG + BIAS2."""
@@ -65,12 +69,28 @@ class SolverStatistics:
     """What the projections of a run cost, and their certificates."""
 
     projections: int
+    """Steps that were solved."""
     iterations: int
+    """Iterations of the solver in all of them."""
     evaluations: int
+    """Evaluations of its objective, a pass over all triples each."""
     products: int
+    """Products with the Hessian where it is not factored."""
     safe_paths: int
+    """Projections that needed the slower path, in logarithms."""
     worst_residual: float
+    """The largest flow residual of any of them."""
     worst_gap: float
+    """The largest duality gap."""
+
+
+class Terms(NamedTuple):
+    """The four terms of a ``Decomposition`` at one evaluation point."""
+
+    error: float
+    bias1: float
+    reg: float
+    bias2: float
 
 
 @dataclass(frozen=True)
@@ -78,9 +98,13 @@ class EvaluationPoint:
     """The account after some episodes."""
 
     expected_loss: float
+    """Sum of <q_t, l_t>."""
     realised_loss: float
+    """Sum of the losses on the trajectories drawn."""
     best_loss: float
-    terms: tuple[float, float, float, float]
+    """Total loss of the best fixed policy so far."""
+    terms: Terms
+    """What the regret consists of, for learners that estimate losses."""
 
     @property
     def regret(self) -> float:
@@ -155,8 +179,7 @@ def figures_of(points: Points) -> Floats:
 
 def point_of(expected: float, realised: float, best: float, *terms: float) -> EvaluationPoint:
     """An evaluation point from its seven figures."""
-    error, bias1, reg, bias2 = terms
-    return EvaluationPoint(expected, realised, best, (error, bias1, reg, bias2))
+    return EvaluationPoint(expected, realised, best, Terms(*terms))
 
 
 def four_terms(sums: Any, best_loss: Any, best_estimated: Any) -> tuple[Any, Any, Any, Any]:

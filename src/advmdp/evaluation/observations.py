@@ -122,7 +122,7 @@ class Observer:
             )
         self._callback = callback
         if callback is not None:
-            function(callback, "callback", "callback(moment)")
+            function(callback, "callback", "callback(moment)", n_arguments=1)
         self._every = None if every is None else whole_number(every, "every")
         self._active = bool(self._names) or callback is not None
         if self._every is not None and not self._active:

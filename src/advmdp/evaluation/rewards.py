@@ -99,9 +99,10 @@ class Rewards:
         array = float_array(rewards, "rewards")
         outside = ~((array >= self.low) & (array <= self.high))  # true for NaN as well
         if outside.any():
+            if not np.isfinite(wrong := array[outside].flat[0]):
+                raise InvalidInput(f"rewards: {wrong} is not finite; find out where it comes from")
             raise InvalidInput(
-                f"rewards: {array[outside].flat[0]} is outside [{self.low}, {self.high}]; "
-                "widen the range"
+                f"rewards: {wrong} is outside [{self.low}, {self.high}]; widen the range"
             )
         losses: Floats = (self.high - array) / self.span
         return losses

@@ -158,8 +158,20 @@ def find(table: Mapping[str, Factory], name: str, component: str) -> Factory:
     except InvalidInput as problem:
         raise InvalidInput(str(problem), field=problem.field or component) from problem.__cause__
     names = [*table, *registered_names(component)]
-    own = "" if get_close_matches(name, names) else "; one of your own is written module:Name"
+    own = "" if get_close_matches(name, names) else f"; one of your own is written {_place(name)}"
     raise InvalidInput(f"there is no {name!r}{nearest(name, names)}{own}", field=component)
+
+
+def _place(name: str) -> str:
+    """How a part of the user's own is named; where the name has a dot, with its own words.
+
+    >>> _place("mylearners.Hedge"), _place("./mylearners.py"), _place("Hedge")
+    ("'mylearners:Hedge'", 'module:Name', 'module:Name')
+    """
+    module, _, part = name.rpartition(".")
+    if name.replace(".", "_").isidentifier() and module and part != "py":
+        return f"'{module}:{part}'"
+    return "module:Name"
 
 
 def _own_factory(part: OwnPart, component: str) -> Factory:

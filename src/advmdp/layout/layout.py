@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advmdp.display.layers import layers_text, sizes_text
 from advmdp.display.pictures import layers_picture
 from advmdp.display.shown import Shown
 from advmdp.kernels.model.graph import Graph
@@ -61,9 +62,9 @@ class Layout(Shown, Tables):
         change over time: one array of whole numbers of shape ``(n_k, A)`` per layer.  Rows with the
         same number share their visit counts, the j-th successor of one corresponding to the j-th
         of the other; -1 shares with nobody.  For learners with confidence sets by epochs (UOB-REPS
-        and its relatives, FPOP), and for UCBVI and UCRL2 with ``stationary=True``; all others
-        take no notice, and neither does equality.  Q-learning has no counts to share: its value
-        of a pair is that of one step, and belongs to no other.
+        and its relatives, FPOP), and for UCBVI and UCRL2 with ``stationary=True``.  With it,
+        Q-learning learns from a step in all rows that share, each towards its own next value.  All
+        others take no notice, and neither does equality.
     known_rows
         Optional knowledge of single rows: a triple table in which every row is a distribution that
         is known exactly, or all NaN.  Deterministic moves and the draw of a start state are such
@@ -232,7 +233,8 @@ class Layout(Shown, Tables):
 
     def __repr__(self) -> str:
         support = "" if self.is_dense else f", {self.n_entries} declared triples"
-        return f"Layout(layer_sizes={self.layer_sizes}, n_actions={self._told_actions()}{support})"
+        sizes = sizes_text(self.layer_sizes)
+        return f"Layout(layer_sizes={sizes}, n_actions={self._told_actions()}{support})"
 
     def _told_actions(self) -> str:
         counts = np.concatenate(self.action_counts)
@@ -241,7 +243,7 @@ class Layout(Shown, Tables):
 
     def _facts(self) -> dict[str, Any]:
         return {
-            "states in each layer": ", ".join(map(str, self.layer_sizes)),
+            "states in each layer": layers_text(self.layer_sizes).replace(",", ", "),
             "actions": self._told_actions(),
             "triples": f"{self.n_entries:,}" + ("" if self.is_dense else ", declared"),
         }

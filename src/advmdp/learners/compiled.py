@@ -230,3 +230,15 @@ class FullInformationLearner(CompiledLearner):
     """Sees the losses of all pairs after each episode."""
 
     feedback = "full"
+
+
+def checked_class(make: Any) -> type[CompiledLearner]:
+    """The class of learners of which several are made: one for each round, or for each context."""
+    if not isinstance(make, type):
+        raise InvalidInput("make: give the class of a learner, and its parameters by keyword")
+    if not issubclass(make, CompiledLearner):
+        raise InvalidInput(
+            f"make: {make.__name__} is none of the package's learners, whose counts are handed on; "
+            "give one of these, such as am.UOBREPS"
+        )
+    return make

@@ -23,7 +23,14 @@ def checked_learner(value: Any, name: str = "learner") -> Any:
     """``value``, which must have the two methods of a learner; what is often given instead is
     answered with the remedy.
     """
-    return with_methods(value, name, "a learner", "policy", "update", remedy=_how_to_make_one)
+    learner = with_methods(value, name, "a learner", "policy", "update", remedy=_how_to_make_one)
+    if offers(learner, DeclaresFeedback) and learner.feedback not in OFFERED:
+        raise InvalidInput(
+            f"{type(learner).__name__}.feedback: {shown(learner.feedback)} is none of "
+            f"{', '.join(OFFERED)}",
+            field=name,
+        )
+    return learner
 
 
 def _how_to_make_one(value: Any) -> str:

@@ -14,7 +14,7 @@ from advmdp.checks.numbers import whole_number
 from advmdp.errors import InvalidInput
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import CompiledLoop
-from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.compiled import CompiledLearner, checked_class
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.saving.saveable import Saveable, Saved
@@ -259,8 +259,7 @@ class Doubling(Saveable):
 
 def _defaults(make: Any) -> dict[str, Any]:
     """The learner's own delta and seed, which every round gets its share of."""
-    if not isinstance(make, type) or not issubclass(make, CompiledLearner):
-        raise InvalidInput("make: give the class of a learner, and its parameters by keyword")
+    make = checked_class(make)
     parameters = inspect.signature(make).parameters
     if "n_episodes" not in parameters:
         raise InvalidInput(

@@ -60,7 +60,7 @@ def pair_columns(layout: Layout, policy: Any, known: PairKnowledge) -> dict[str,
         "policy": flat,
         "occupancy": known.occupancy,
         "visits": known.visits,
-        "width": None if known.confidence is None else known.confidence.row_widths(),
+        "width": None if known.confidence is None else _open(layout, known.confidence),
         "estimated_loss": known.estimated_loss,
         "lower_value": known.lower_value,
     }
@@ -73,6 +73,11 @@ def pair_columns(layout: Layout, policy: Any, known: PairKnowledge) -> dict[str,
         columns["value_low"] = least_policy_values(known.confidence, flat, losses)
         columns["value_high"] = largest_policy_values(known.confidence, flat, losses)
     return {name: values for name, values in columns.items() if values is not None}
+
+
+def _open(layout: Layout, confidence: ConfidenceSet) -> Floats:
+    """The widths of rows; 0 with one successor, whose bounds may be 0 and 1 all the same."""
+    return np.where(layout.row_sizes() > 1, confidence.row_widths(), 0.0)
 
 
 def empirical_chance(

@@ -15,6 +15,11 @@ from advmdp.learners.base import TakesContexts, offers
 def checked_contexts(contexts: Any, learner: Any, n_episodes: int) -> NDArray[np.int64] | None:
     """The context of every episode; None where the learner is not told."""
     if contexts is None:
+        if offers(learner, TakesContexts) and learner.n_contexts > 1:
+            raise InvalidInput(
+                f"contexts: {type(learner).__name__} has {learner.n_contexts}; say which each "
+                "episode has, such as numpy.arange(n_episodes) % n_contexts"
+            )
         return None
     if not offers(learner, TakesContexts):
         raise InvalidInput(

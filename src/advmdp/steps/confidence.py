@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from advmdp.checks.arguments import instance
 from advmdp.checks.numbers import real_number, unit_number
+from advmdp.display.layers import layers_text
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.kernels.model.row_status import BOUND, FREE, KNOWN
@@ -48,7 +49,7 @@ class ConfidenceSet(Shown):
             ConfidenceSet._class_of[rows] = cls
 
     def _facts(self) -> dict[str, Any]:
-        sizes = ",".join(map(str, self.layout.layer_sizes))
+        sizes = layers_text(self.layout.layer_sizes)
         least = float(self.rows.least_occupancy)
         status = self.rows.status[self.layout.row_sizes() > 1]  # one successor leaves no choice
         kinds = {"free": FREE, "bounded": BOUND, "known": KNOWN}

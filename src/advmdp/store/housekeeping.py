@@ -52,7 +52,7 @@ def remove_runs(store: Store, names: Iterable[str]) -> int:
     for name in names:
         if name != os.path.basename(name) or name.startswith("."):
             raise InvalidInput(
-                f"{shown(name)} is not the id of a run; see 'advmdp ls'", field="run"
+                f"{shown(name)} is not the id of a run; see 'advmdp ls {store.path}'", field="run"
             )
         lock = _locked(store, name)
         if lock is None:

@@ -227,7 +227,8 @@ class Store(Shown):
         exact = [m for m in found if m["run"] == run]
         if len(exact or found) != 1:
             what = f"{len(found)} runs begin" if found else "no run begins"
-            raise InvalidInput(f"run: {what} with {run!r} in {self.path}; see 'advmdp ls'")
+            more = "give more of its id, " if found else ""
+            raise InvalidInput(f"run: {what} with {run!r}; {more}see 'advmdp ls {self.path}'")
         return (exact or found)[0]
 
     def runs(self) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from advmdp.display.counted import counted
 from advmdp.display.durations import duration
 from advmdp.evaluation.schema import RUNNING, Level, reward_columns
 from advmdp.experiments.planning import PlannedGroup
@@ -75,19 +76,35 @@ def _regret(row: Mapping[str, Any], now: RunPosition | None) -> float | None:
     return span * now.regret
 
 
-def totals_lines(frame: pl.DataFrame) -> Iterator[str]:
-    """A line per learner: its runs by status, the episodes played and the time they took."""
+def totals_lines(
+    frame: pl.DataFrame, positions: Mapping[str, RunPosition] | None = None
+) -> Iterator[str]:
+    """A line per learner: its runs by status, the episodes played and the time they took.
+
+    ``positions`` are those of unfinished runs, by their ids.
+    """
+    reached = positions or {}
     by_learner = frame.partition_by("learner", as_dict=True, maintain_order=True)
     for (learner,), runs in sorted(by_learner.items()):
-        yield plain_text(f"{learner}: {_totals(runs)}")
-    yield f"all: {_totals(frame)}" if len(frame) else "no runs"
+        yield plain_text(f"{learner}: {_totals(runs, reached)}")
+    yield f"all: {_totals(frame, reached)}" if len(frame) else "no runs"
 
 
-def _totals(runs: pl.DataFrame) -> str:
+def _totals(runs: pl.DataFrame, reached: Mapping[str, RunPosition]) -> str:
     counts = runs["status"].value_counts().sort("status").iter_rows()
     listed = ", ".join(f"{n:,} {status}" for status, n in counts)
-    episodes, seconds = int(runs["episodes"].sum()), float(runs["seconds"].sum())
-    return f"{listed}; {episodes:,} episodes in {duration(seconds)}"
+    played, seconds = int(runs["episodes"].sum()), float(runs["seconds"].sum())
+    for run, n_episodes in runs.select("run", "n_episodes").iter_rows():
+        now = reached.get(run)
+        if now is not None:
+            episodes = round(now.share * n_episodes)
+            played += episodes
+            seconds += episodes / now.episodes_per_second if now.episodes_per_second else 0.0
+    wanted = int(runs["n_episodes"].sum())
+    sums = f"{played:,} episodes"
+    if played < wanted:
+        sums = f"{played:,} of {wanted:,} episodes ({played / wanted:.0%})"
+    return f"{listed}; {sums} in {duration(seconds)}"
 
 
 def plan_lines(groups: Sequence[PlannedGroup], workers: int) -> Iterator[str]:
@@ -106,7 +123,8 @@ def plan_lines(groups: Sequence[PlannedGroup], workers: int) -> Iterator[str]:
         bases = " and ".join(dict.fromkeys(g.basis or "" for g in known))
         yield f"about {duration(seconds)} on {cores}, by {bases}"
     if unknown:
-        yield f"{unknown:,} runs without an estimate; --measure plays a moment of each kind"
+        told = counted(unknown, "run")
+        yield f"{told} without an estimate; --measure plays a moment of each kind"
 
 
 def run_page(manifest: dict[str, Any], curves: pl.DataFrame) -> Iterator[RenderableType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -13,14 +14,13 @@ WIDE = 5  # columns; more of them are closer together, so that names stay whole 
 LONG = 24  # letters of a name; in a wide table the hash of its source goes on a line of its own
 
 
-def rich_table(data: TableData, heading: str = "") -> Table:
-    """A table for ``rich``; ``heading`` follows its title."""
+def rich_table(data: TableData, heading: str = "") -> Group:
+    """A table for ``rich``; ``heading`` follows its title.
+
+    Title and note stand outside of it, since they may be wider: a title in one line can be copied.
+    """
     title = f"{data.title}: {heading}" if heading else data.title
     table = Table(
-        title=Text(plain_text(title)),
-        title_justify="left",
-        caption=Text(plain_text(data.note)),
-        caption_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=(0, 0 if len(data.columns) > WIDE else 1),
@@ -33,7 +33,8 @@ def rich_table(data: TableData, heading: str = "") -> Table:
         )
     for row in data.rows:
         table.add_row(*(Text(_broken(plain_text(entry.text))) for entry in row.entries))
-    return table
+    above, below = Text(plain_text(title), style="italic"), Text(plain_text(data.note), style="dim")
+    return Group(above, table, *([below, Text()] if data.note else []))
 
 
 def _broken(text: str) -> str:

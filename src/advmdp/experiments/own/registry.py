@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Collection
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
@@ -22,6 +24,7 @@ KINDS = ("learner", "mdp", "losses")
 GROUP = "advmdp"
 """Of the entry points; their names are those of the parts after their kind: ``learner.hedge``."""
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
+MAIN = ("__main__", "__mp_main__")  # the script, in this process and in its workers
 
 _locations: dict[tuple[str, str], str] = {}
 
@@ -73,10 +76,27 @@ def register(kind: str, name: str, part: Any) -> None:
             f"{shown(name)} is not a name such as 'hedge-2'; use a-z, 0-9, '.', '_' and '-'",
             field="name",
         )
+    if name in built_in_names(kind):
+        raise InvalidInput(
+            f"{name!r} is one of the built-in ones, and stays it; choose another name", field="name"
+        )
     location = _location_of(part)
     known = _locations.setdefault((kind, name), location)
     if known != location:
         raise InvalidInput(f"{name!r} is {known} already; choose another name", field="name")
+
+
+def built_in_names(kind: str) -> Collection[str]:
+    """The names of the parts that come with the package."""
+    # The catalogue looks for parts here, so it is imported when it is there.
+    from advmdp.experiments import catalogue
+
+    tables: dict[str, Collection[str]] = {
+        "learner": catalogue.LEARNERS,
+        "mdp": catalogue.MDPS,
+        "losses": catalogue.LOSSES,
+    }
+    return tables[kind]
 
 
 def find_own(kind: str, name: str) -> OwnPart | None:
@@ -118,7 +138,7 @@ def search_here() -> None:
 def _location_of(part: Any) -> str:
     """The place of a part, which must lead back to it."""
     if isinstance(part, str) and part.count(":") == 1 and all(part.split(":")):
-        return part
+        return ":".join(_checked_place(part))
     module, name = getattr(part, "__module__", None), getattr(part, "__qualname__", None)
     if not callable(part) or not isinstance(module, str) or not isinstance(name, str):
         raise InvalidInput(
@@ -146,9 +166,23 @@ def _entry_point(kind: str, name: str) -> str | None:
     return found.pop() if found else None
 
 
+def _checked_place(location: str) -> tuple[str, str]:
+    """The module and the name in it, which another process can find."""
+    module, _, path = location.partition(":")
+    if module in MAIN:
+        raise InvalidInput(
+            f"{path!r} is defined in the script or notebook that runs, where no other process "
+            "finds it; move it into a module of its own, and import it from there"
+        )
+    if module.endswith(".py") or os.path.basename(module) != module:
+        name = os.path.basename(module).removesuffix(".py")
+        raise InvalidInput(f"{location!r}: name the module, not its file, such as '{name}:{path}'")
+    return module, path
+
+
 def _imported(location: str) -> Any:
     """Import what ``module:Name`` stands for."""
-    module, _, path = location.partition(":")
+    module, path = _checked_place(location)
     try:
         part: Any = import_module(module)
     except Exception as problem:  # of foreign code: anything can go wrong while it is imported
@@ -158,6 +192,8 @@ def _imported(location: str) -> Any:
         ) from problem
     for name in path.split("."):
         if not hasattr(part, name):
-            raise InvalidInput(f"{location!r}: {module} has no {path!r}; is the name right?")
+            close = get_close_matches(name, [n for n in dir(part) if n[0] != "_"], n=1, cutoff=0.6)
+            hint = f"did you mean {close[0]!r}?" if close else "is the name right?"
+            raise InvalidInput(f"{location!r}: {module} has no {path!r}; {hint}")
         part = getattr(part, name)
     return part

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
 from advmdp.experiments.catalogue import nearest
 from advmdp.experiments.specs.rewards import RewardsSpec
 
+PARTS = ("learner", "mdp", "losses")
 INT64_RANGE = 2**63  # the frames of a store keep whole numbers as signed 64-bit integers
 MOST_POINTS = 100_000  # of a curve in a decade
 
@@ -53,7 +55,7 @@ def refuse_code(document: dict[str, Any]) -> None:
     Documents come from files, and those from anybody; specs that a program builds itself are not
     checked.
     """
-    for part in ("learner", "mdp", "losses"):
+    for part in PARTS:
         for component in _listed(document.get(part)):
             table = component if isinstance(component, dict) else {"name": component}
             for key in ("name", "id"):
@@ -83,5 +85,11 @@ def _invalid_input(problem: ValidationError, model: type[BaseModel]) -> InvalidI
         return InvalidInput(f"no such key{hint}", field=field)
     if first["type"] == "missing":
         return InvalidInput(f"missing; add {field} = ...", field=field)
+    if first["type"] in ("model_type", "model_attributes_type") and field in PARTS:
+        return InvalidInput(
+            f"{shown(first['input'])}: give a name, or a table with a name and parameters; a part "
+            "of your own is named 'module:Name', and objects are played by am.play",
+            field=field,
+        )
     message = f"{first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}"
     return InvalidInput(message, field=field)

@@ -25,7 +25,7 @@ from advmdp.learners.base import (
     offers,
     plays_compiled,
 )
-from advmdp.learners.compiled import CompiledLearner
+from advmdp.learners.compiled import CompiledLearner, checked_class
 from advmdp.learners.contract_checks import takes_any_losses
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.pair_knowledge import PairKnowledge
@@ -88,8 +88,7 @@ class PerContext(
     def __init__(
         self, make: type[CompiledLearner], layout: Layout, n_contexts: int, **parameters: Any
     ) -> None:
-        if not isinstance(make, type) or not issubclass(make, CompiledLearner):
-            raise InvalidInput("make: give the class of a learner, and its parameters by keyword")
+        make = checked_class(make)
         self.layout = checked_layout(layout)
         self.n_contexts = whole_number(n_contexts, "n_contexts")
         if self.n_contexts > MOST_CONTEXTS:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from advmdp.checks.arguments import is_sequence
 from advmdp.checks.numbers import shown
+from advmdp.display.layers import layers_text
 from advmdp.display.shown import Shown
 from advmdp.errors import InvalidInput
 from advmdp.files.archive import JSON, write_archive
@@ -61,7 +62,7 @@ class Saveable(Shown, KnowsPairs):
     def _facts(self) -> dict[str, Any]:
         """What it was made with, except for tables, and how much it has played."""
         given = _arguments(self)
-        layout = f"{','.join(map(str, self.layout.layer_sizes))} x{self.layout.n_actions}"
+        layout = f"{layers_text(self.layout.layer_sizes)} x{self.layout.n_actions}"
         plain = {name: _brief(value) for name, value in given.items() if name not in TABLES}
         learner: Any = self
         played = {"played": learner.episodes} if offers(learner, CountsEpisodes) else {}

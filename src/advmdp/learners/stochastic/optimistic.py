@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC
+from typing import Any
 
 import numpy as np
 
+from advmdp.checks.arguments import flag
 from advmdp.kernels.model.empirical import Model
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.compiled import BanditLearner
 from advmdp.learners.pair_knowledge import PairKnowledge, empirical_chance
+
+log = logging.getLogger(__name__)
 
 
 class OptimisticLearner(BanditLearner, ABC):
@@ -24,6 +29,20 @@ class OptimisticLearner(BanditLearner, ABC):
     def optimistic_loss(self) -> float:
         """V(x_0): with high probability no larger than the expected loss of the best policy."""
         return float(self._state.value[0])
+
+
+def checked_stationary(stationary: Any, layout: Layout) -> bool:
+    """Whether rows that share are learnt from together; a warning where none of them share.
+
+    Not an error: files of such learners are loaded.
+    """
+    wanted = flag(stationary, "stationary")
+    if wanted and layout.counter_row is None:
+        log.warning(
+            "stationary=True has no effect: no rows of the layout share; make it with pooled=True, "
+            "or with shared_rows=..."
+        )
+    return wanted
 
 
 def knowledge_of_model(layout: Layout, model: Model, q: Floats) -> PairKnowledge:

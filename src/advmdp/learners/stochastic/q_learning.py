@@ -7,12 +7,15 @@ from abc import abstractmethod
 
 import numpy as np
 
-from advmdp.checks.arguments import flag
 from advmdp.kernels.learners.q_learning import Alike, QLearningState, Rates
 from advmdp.layout import Layout
 from advmdp.learners.base import HasHorizon
 from advmdp.learners.pair_knowledge import PairKnowledge
-from advmdp.learners.stochastic.optimistic import OptimisticLearner, first_greedy_policy
+from advmdp.learners.stochastic.optimistic import (
+    OptimisticLearner,
+    checked_stationary,
+    first_greedy_policy,
+)
 from advmdp.learners.tuning import checked_delta, checked_horizon, checked_layout, checked_rate
 
 
@@ -21,7 +24,7 @@ class _QLearning(OptimisticLearner, HasHorizon):
 
     def __init__(self, layout: Layout, n_episodes: int, delta: float, stationary: bool) -> None:
         layout = checked_layout(layout)
-        self.stationary = flag(stationary, "stationary")
+        self.stationary = checked_stationary(stationary, layout)
         self.n_episodes = n_episodes = checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)
         steps = layout.n_layers * n_episodes

@@ -7,7 +7,6 @@ from abc import abstractmethod
 
 import numpy as np
 
-from advmdp.checks.arguments import flag
 from advmdp.kernels.learners.ucbvi import Bonus, UCBVIState, plan
 from advmdp.kernels.model.empirical import Model
 from advmdp.layout import Layout
@@ -15,6 +14,7 @@ from advmdp.learners.base import HasHorizon
 from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.stochastic.optimistic import (
     OptimisticLearner,
+    checked_stationary,
     first_greedy_policy,
     knowledge_of_model,
 )
@@ -28,7 +28,7 @@ class _UCBVI(OptimisticLearner, HasHorizon):
         self, layout: Layout, n_episodes: int, delta: float, bonus_scale: float, stationary: bool
     ) -> None:
         layout = checked_layout(layout)
-        self.stationary = flag(stationary, "stationary")
+        self.stationary = checked_stationary(stationary, layout)
         self.n_episodes = n_episodes = checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)
         self.bonus_scale = checked_rate(bonus_scale, "bonus_scale", zero_allowed=True)

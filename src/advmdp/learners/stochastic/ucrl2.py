@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from advmdp.checks.arguments import flag
 from advmdp.checks.numbers import whole_number
 from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.ucrl2 import EPISODES, EPOCH, UCRL2State, Widths, Window
@@ -13,6 +12,7 @@ from advmdp.learners.base import CountsEpisodes, HasEpochs
 from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.stochastic.optimistic import (
     OptimisticLearner,
+    checked_stationary,
     first_greedy_policy,
     knowledge_of_model,
 )
@@ -77,7 +77,7 @@ class UCRL2(OptimisticLearner, CountsEpisodes, HasEpochs):
         stationary: bool = False,
     ) -> None:
         layout = checked_layout(layout)
-        self.stationary = flag(stationary, "stationary")
+        self.stationary = checked_stationary(stationary, layout)
         self.delta = delta = checked_delta(delta)
         self.loss_scale = checked_rate(loss_scale, "loss_scale", zero_allowed=True)
         self.transition_scale = checked_rate(

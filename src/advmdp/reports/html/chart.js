@@ -4,7 +4,7 @@
 // One unit of a drawing is one pixel, so that its text has the size of the page at every width.
 
 const RIGHT = 26, TOP = 10, BOTTOM = 50, LETTER = 7.6;
-const MOST_DECADES = 6, MOST_BANDS = 6;  // more bands than these cover each other
+const MOST_DECADES = 6, MOST_BANDS = 6, MOST_ON_TOP = 2;  // more bands than these cover each other
 const DRAWN = ["svg", "g", "path", "line", "rect", "circle", "text", "title", "clipPath"];
 const LOG_NOTE = " \u25be at the bottom: a value or a band reaches zero or below, where a logarithmic axis ends.";
 const EDGE_NOTE = " Bands that end at the edge of a chart go on beyond it.";
@@ -210,6 +210,15 @@ function extentOf(panel, shown) {
           y: ends(values, edges, panel.y_log, panel.from_zero)};
 }
 
+// On how many bands an average point of the drawing lies: from three on they are one grey ground.
+function bandsOnTop(series, log, y, bottom) {
+  const place = (value) => (log && value <= 0 ? bottom : Math.max(TOP, Math.min(bottom, y(value))));
+  return series.filter((one) => one.low).reduce((sum, {low, high}) => {
+    const heights = low.map((value, i) => (value === null ? 0 : place(value) - place(high[i])));
+    return sum + heights.reduce((all, height) => all + height, 0) / heights.length / (bottom - TOP);
+  }, 0);
+}
+
 // Draw into `svg`, which has a width in pixels.  With `focus`, only that key has colour and a band.
 function plot(svg, figure, panel, look, width, focus = null) {
   const height = focus === null ? Math.max(240, Math.min(look.tallest ?? 400, 0.59 * width)) : 0.66 * width + 20;
@@ -233,7 +242,8 @@ function plot(svg, figure, panel, look, width, focus = null) {
   const group = element("g", {"clip-path": `url(#clip${charts})`}, svg);
   const own = (series) => focus === null || series.key === focus || isPlain(series.key, look);
   const whole = shown.filter((series) => !isThin(series, look));
-  const many = focus === null && new Set(whole.map((series) => series.key)).size > MOST_BANDS;
+  const many = focus === null && (new Set(whole.map((series) => series.key)).size > MOST_BANDS
+    || bandsOnTop(whole, panel.y_log, y, bottom) > MOST_ON_TOP);
   for (const series of shown.filter((one) => !own(one) && !one.dots)) drawSeries(group, series, panel, x, y, bottom, look, "ghost");
   for (const series of shown.filter((one) => isThin(one, look))) drawSeries(group, series, panel, x, y, bottom, look, "thin");
   for (const series of whole.filter(own)) drawSeries(group, series, panel, x, y, bottom, look, many ? "quiet" : "");

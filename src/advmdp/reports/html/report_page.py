@@ -97,8 +97,7 @@ def report_page(results: Results, title: str = TITLE, baseline: str | None = Non
 
 
 def _data(results: Results, baseline: str | None) -> dict[str, Any]:
-    # The longest runs first: they say the most.
-    cells = sorted(cells_of(results), key=lambda cell: (cell.mdp, cell.losses, -cell.n_episodes))
+    cells = _longest_first(cells_of(results))
     families = families_of(cells)
     family_of = {cell: i for i, family in enumerate(families) for cell in family.cells}
     return {
@@ -139,6 +138,19 @@ def _cell(cell: Cell) -> dict[str, Any]:
         },
         "runs": cell.all_runs.select(*RUN_FACTS).to_dicts(),
     }
+
+
+def _longest_first(cells: Sequence[Cell]) -> list[Cell]:
+    """The longest runs say the most; cells of one world and its losses stay side by side."""
+    longest: dict[tuple[str, str], int] = {}
+    for cell in cells:
+        world = cell.mdp, cell.losses
+        longest[world] = max(cell.n_episodes, longest.get(world, 0))
+
+    def place(cell: Cell) -> tuple[int, str, str, int]:
+        return -longest[cell.mdp, cell.losses], cell.mdp, cell.losses, -cell.n_episodes
+
+    return sorted(cells, key=place)
 
 
 def _counts(results: Results, cells: Sequence[Cell]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from advmdp.display.counted import counted
 from advmdp.reports.cells import Cell
 from advmdp.reports.comparisons import SIGNIFICANT, usual_baseline
 from advmdp.reports.settings import setting_of
@@ -48,9 +49,9 @@ def comparison_table(cell: Cell) -> TableData:
     note = (
         f"Difference: {cell.units.regret} of the second minus that of the first, on the same "
         f"worlds, losses and random numbers. p: two-sided sign-flip test (exact up to n = "
-        f"{EXACT_FLIPS}; never below 2^(1-n)); adjusted: for the {len(rows)} pairs of this cell, "
-        "by their largest statistic under the same flips, but not across cells. The intervals are "
-        "not adjusted."
+        f"{EXACT_FLIPS}; never below 2^(1-n)); adjusted: for the {counted(len(rows), 'pair')} of "
+        "this cell, by their largest statistic under the same flips, but not across cells. The "
+        "intervals are not adjusted."
     )
     return TableData("Paired comparisons", columns, tuple(rows), note)
 
