@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from scipy.special import xlogy
 
 import advmdp as am
 from advmdp.kernels.ftrl.fixed_measure import find_reached
@@ -75,6 +76,18 @@ def test_every_answer_is_certified(
     assert flow_error(result.occupancy) <= 1e-12
     assert 0.0 <= result.gap <= 1e-10 * (1.0 + abs(result.value))
     assert result.flow_residual <= 1e-10
+    terms = terms_of(pair_sums(result.occupancy), cost, *REGULARISERS[name][1:])
+    assert abs(result.value - terms.sum()) <= 1e-12 * (1.0 + np.abs(terms).sum())
+
+
+def terms_of(q: Table, cost: Table, w: float, b: float, entropy: float) -> np.ndarray:
+    """Of <q, cost> + R(q)."""
+    found = []
+    for mass, c in zip(q, cost, strict=True):
+        found += [mass * c, -w * np.sqrt(mass), entropy * (xlogy(mass, mass) - mass)]
+        if b > 0.0:
+            found.append(-b * np.log(mass))
+    return np.concatenate([part.ravel() for part in found])
 
 
 @pytest.mark.parametrize("name", ["tsallis", "hybrid", "barrier"])
