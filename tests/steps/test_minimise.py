@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -276,8 +276,10 @@ def test_settled_states_have_the_masses_that_are_wanted(name: str, spread: float
 
 def test_what_is_not_implemented_is_refused_with_its_reason() -> None:
     (layout, chance), cost = instance(0, (1, 2, 1), 2, 1.0)
-    with pytest.raises(am.InvalidInput, match="kinks"):
-        am.minimise(cost, am.AnyTransition(layout), am.Tsallis(1.0))  # type: ignore[arg-type]
+    sets = am.AnyTransition(layout), am.L1Set.everything(layout)
+    for confidence, (regulariser, *_) in product(sets, REGULARISERS.values()):
+        with pytest.raises(am.InvalidInput, match="regulariser on pairs has kinks"):
+            am.minimise(cost, confidence, regulariser)
     barrier = am.LogBarrier(1.0, on="triples")
     with pytest.raises(am.InvalidInput, match="a BoxSet or an L1Set"):
         am.minimise(cost, chance, barrier)  # type: ignore[arg-type]
