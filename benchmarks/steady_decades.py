@@ -101,15 +101,16 @@ def jobs_of(name: str) -> list[Job]:
 def table_of(
     lines: list[dict[str, Any]], name: str, kind: str, decades: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
-    """Worlds x decades, of the worlds that are complete."""
+    """Worlds x decades, of the worlds that are complete; one run has all decades of a world if it
+    can, since another version of the kernels plays other episodes."""
     worlds: dict[int, dict[int, float]] = {}
     for one in lines:
         if one["learner"] == name and kind in one:
             found = worlds.setdefault(one["replicate"], {})
-            if name == ANYTIME:
-                found.update(zip(one["points"], one[kind], strict=True))
-            else:
+            if name != ANYTIME:
                 found[one["T"]] = one[kind][-1]
+            elif one["T"] == decades[-1]:
+                found.update(zip(one["points"], one[kind], strict=True))
     return np.array([[w[T] for T in decades] for w in worlds.values() if w.keys() >= {*decades}])
 
 
