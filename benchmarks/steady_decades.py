@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
@@ -161,8 +162,13 @@ def judge(lines: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def play_on_cores(path: Path, jobs: list[Job]) -> None:
-    """A run on each core."""
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """What was measured so far."""
+    return list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
+
+
+def play_on_cores(path: Path, measure: Callable[[Any], dict[str, Any]], jobs: list[Any]) -> None:
+    """A run on each core; its line is appended as soon as it ends."""
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         for one in as_completed([pool.submit(measure, job) for job in jobs]):
             with path.open("a") as file:
@@ -174,7 +180,7 @@ def main() -> None:
     what = sys.argv[1] if len(sys.argv) > 1 else "play"
     names = [name for name in sys.argv[2:] if name in LEARNERS] or list(LEARNERS)
     path = Path(next((one for one in sys.argv[2:] if one not in LEARNERS), RUNS))
-    lines = list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
+    lines = lines_of(path)
     if what == "judge":
         RESULTS.write_text(json.dumps(judge(lines), indent=1) + "\n")
         return
@@ -182,7 +188,7 @@ def main() -> None:
     jobs = [job for name in names for job in jobs_of(name)]
     if what == "farther":
         jobs = [(ANYTIME, world, FARTHEST) for world in range(N_FARTHEST)]
-    play_on_cores(path, [job for job in jobs if job not in done])
+    play_on_cores(path, measure, [job for job in jobs if job not in done])
 
 
 if __name__ == "__main__":

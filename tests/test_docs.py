@@ -150,6 +150,22 @@ def test_the_table_of_the_last_decade_is_what_was_measured() -> None:
             assert text == f"{estimate} [{low}, {high}]", (name, figure)
 
 
+def test_the_worst_case_to_ten_million_is_what_was_measured() -> None:
+    page = (ROOT / "docs/both_worlds.md").read_text()
+    told = " ".join(page.partition("`benchmarks/worst_gaps.json`")[2].split())
+    for name, one in json.loads((ROOT / "benchmarks/worst_gaps.json").read_text()).items():
+        *means, last = (f"{mean:,.0f}" for mean in one["largest mean regret"])
+        whole, decade = (
+            f"{found['estimate']:.2f} [{found['low']:.2f}, {found['high']:.2f}]"
+            for found in (one["exponent"], one["exponent of the last decade"])
+        )
+        mine = told.partition(f"`{name}`")[2]
+        for text in (f"{', '.join(means)} and {last}", whole, decade):
+            before, found, mine = mine.partition(text)
+            assert found, (name, text)
+            assert len(before) < 60
+
+
 def test_the_table_of_both_worlds_is_what_was_measured() -> None:
     claims = json.loads((ROOT / "benchmarks/verify_worlds.json").read_text())
     data = {**claims["both-worlds"]["data"], **claims["both-worlds-unknown"]["data"]}
