@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
@@ -101,15 +102,16 @@ def jobs_of(name: str) -> list[Job]:
 def table_of(
     lines: list[dict[str, Any]], name: str, kind: str, decades: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
-    """Worlds x decades, of the worlds that are complete."""
+    """Worlds x decades, of the worlds that are complete; one run has all decades of a world if it
+    can, since another version of the kernels plays other episodes."""
     worlds: dict[int, dict[int, float]] = {}
     for one in lines:
         if one["learner"] == name and kind in one:
             found = worlds.setdefault(one["replicate"], {})
-            if name == ANYTIME:
-                found.update(zip(one["points"], one[kind], strict=True))
-            else:
+            if name != ANYTIME:
                 found[one["T"]] = one[kind][-1]
+            elif one["T"] == decades[-1]:
+                found.update(zip(one["points"], one[kind], strict=True))
     return np.array([[w[T] for T in decades] for w in worlds.values() if w.keys() >= {*decades}])
 
 
@@ -160,8 +162,13 @@ def judge(lines: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def play_on_cores(path: Path, jobs: list[Job]) -> None:
-    """A run on each core."""
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """What was measured so far."""
+    return list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
+
+
+def play_on_cores(path: Path, measure: Callable[[Any], dict[str, Any]], jobs: list[Any]) -> None:
+    """A run on each core; its line is appended as soon as it ends."""
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         for one in as_completed([pool.submit(measure, job) for job in jobs]):
             with path.open("a") as file:
@@ -173,7 +180,7 @@ def main() -> None:
     what = sys.argv[1] if len(sys.argv) > 1 else "play"
     names = [name for name in sys.argv[2:] if name in LEARNERS] or list(LEARNERS)
     path = Path(next((one for one in sys.argv[2:] if one not in LEARNERS), RUNS))
-    lines = list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
+    lines = lines_of(path)
     if what == "judge":
         RESULTS.write_text(json.dumps(judge(lines), indent=1) + "\n")
         return
@@ -181,7 +188,7 @@ def main() -> None:
     jobs = [job for name in names for job in jobs_of(name)]
     if what == "farther":
         jobs = [(ANYTIME, world, FARTHEST) for world in range(N_FARTHEST)]
-    play_on_cores(path, [job for job in jobs if job not in done])
+    play_on_cores(path, measure, [job for job in jobs if job not in done])
 
 
 if __name__ == "__main__":

@@ -120,11 +120,56 @@ def number_in(cell: str) -> float | None:
     return float(found[1].replace(",", "")) * (1e6 if found[2] else 1.0) if found else None
 
 
+def rows_of_leaders(heading: str) -> list[tuple[str, str]]:
+    """The learners and the other cells of the first table below a heading of the page."""
+    page = (ROOT / "docs/both_worlds.md").read_text().partition(heading)[2]
+    table = re.search(r"(^\|.+\n)+", page, re.MULTILINE)
+    assert table
+    return re.findall(r"^\| [^|`]*`([\w-]+)`[^|]* \|(.+)\|$", table[0], re.MULTILINE)
+
+
+def test_the_table_of_the_last_decade_is_what_was_measured() -> None:
+    measured = json.loads((ROOT / "benchmarks/steady_decades.json").read_text())
+    regrets = {what: one for what, one in measured.items() if ", regret, " in what}
+    rows = rows_of_leaders("## The last decade")
+    for (name, cells), (what, one) in zip(rows, regrets.items(), strict=True):
+        assert what.startswith(f"{name}, ")
+        worlds, *told, last, fitted, added = (cell.strip() for cell in cells.split("|"))
+        means = [number_in(cell) for cell in told]
+        assert [number_in(worlds), *means[: len(one["means"])]] == [
+            one["worlds"],
+            *(float(round(mean)) for mean in one["means"]),
+        ]
+        assert means[len(one["means"]) :] == [None] * (len(told) - len(one["means"]))
+        for text, figure, places in (
+            (last, "last_exponent", 4),
+            (fitted, "fitted_exponent", 4),
+            (added, "added", 2),
+        ):
+            estimate, low, high = (f"{value:.{places}f}" for value in one[figure])
+            assert text == f"{estimate} [{low}, {high}]", (name, figure)
+
+
+def test_the_worst_case_to_ten_million_is_what_was_measured() -> None:
+    page = (ROOT / "docs/both_worlds.md").read_text()
+    told = " ".join(page.partition("`benchmarks/worst_gaps.json`")[2].split())
+    for name, one in json.loads((ROOT / "benchmarks/worst_gaps.json").read_text()).items():
+        *means, last = (f"{mean:,.0f}" for mean in one["largest mean regret"])
+        whole, decade = (
+            f"{found['estimate']:.2f} [{found['low']:.2f}, {found['high']:.2f}]"
+            for found in (one["exponent"], one["exponent of the last decade"])
+        )
+        mine = told.partition(f"`{name}`")[2]
+        for text in (f"{', '.join(means)} and {last}", whole, decade):
+            before, found, mine = mine.partition(text)
+            assert found, (name, text)
+            assert len(before) < 60
+
+
 def test_the_table_of_both_worlds_is_what_was_measured() -> None:
     claims = json.loads((ROOT / "benchmarks/verify_worlds.json").read_text())
     data = {**claims["both-worlds"]["data"], **claims["both-worlds-unknown"]["data"]}
-    page = (ROOT / "docs/both_worlds.md").read_text().partition("## Tuned for each T")[2]
-    rows = re.findall(r"^\| [^|`]*`([\w-]+)`[^|]* \|(.+)\|$", page, re.MULTILINE)
+    rows = rows_of_leaders("## Tuned for each T")
     assert sorted(f"{name}, steady" for name, _ in rows) == sorted(k for k in data if "steady" in k)
     for name, cells in rows:
         *told, slope, largest, worst = cells.split("|")

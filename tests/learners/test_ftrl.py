@@ -101,6 +101,42 @@ def test_one_state_is_tsallis_inf() -> None:
         total[action] += loss / policy[action]
 
 
+def test_one_state_is_a_log_barrier_bandit() -> None:
+    """b_t(a) / q_t(a) = estimated losses so far - a constant; b grows by c q^2 (Q - V)^2 / b."""
+    layout, rng, n = am.Layout((1, 1), 3), np.random.default_rng(4), 200
+    learner = am.LogBarrierFTRL(
+        layout, [np.ones((1, 3, 1))], n, log_barrier=0.5, adapt_scale=3.0, barrier_scale=2.0
+    )
+    total, barrier = np.zeros(3), np.ones(3)
+    for _ in range(n):
+        policy = learner.policy()[0][0]
+        assert np.ptp(barrier / policy - total) <= 1e-7 * (barrier / policy).max()
+        action, loss = int(rng.choice(3, p=policy / policy.sum())), float(rng.random())
+        learner.update(am.Trajectory([0, 0], [action], [loss]))
+        estimate = np.zeros(3)
+        estimate[action] = loss / policy[action]
+        total += estimate
+        excess = estimate - policy @ estimate
+        barrier += 3.0 / (2.0 * np.log(n)) * (policy * excess) ** 2 / barrier
+    assert barrier.min() > 1.1
+
+
+def test_tsallis_ftrl_plays_alike_for_every_horizon() -> None:
+    """So the first episodes of a long run are a whole short one; c of the log barrier has ln T."""
+    losses = am.losses.Stochastic(np.random.default_rng(1).random(LAYOUT.n_rows))
+    for preset in ({}, am.PRACTICAL["tsallis-ftrl"]):
+        short, long = (
+            am.play(MDP, losses, am.TsallisFTRL(LAYOUT, P, n, **preset), n, 3, checkpoints=[50, T])
+            for n in (T, 40 * T)
+        )
+        assert np.array_equal(short.regret, long.regret[:2])
+    tuned = [
+        am.LogBarrierFTRL(LAYOUT, P, n, **am.PRACTICAL["log-barrier-ftrl"]) for n in (T, 40 * T)
+    ]
+    ends = [am.play(MDP, losses, each, T, 3).regret[-1] for each in tuned]
+    assert ends[0] != ends[1]
+
+
 @pytest.mark.parametrize("world", ["dense", "scattered support", "one layer"])
 def test_with_every_row_known_the_unknown_learner_is_the_known_one(world: str) -> None:
     mdp = knowing(WORLDS[world], 2.0)
@@ -210,6 +246,24 @@ def test_an_episode_takes_few_evaluations(name: str, most: float) -> None:
     solver = am.play(MDP, losses, PAIRS[name][0](), T, seed=3).solver
     assert solver is not None
     assert solver.evaluations <= most * solver.projections
+
+
+LEADERS = ("tsallis-ftrl", "log-barrier-ftrl", "uob-ftrl", "optimistic-ftrl")
+
+
+@pytest.mark.parametrize("name", LEADERS)
+def test_four_evaluations_are_enough_inside_a_run_of_wide_layers(name: str) -> None:
+    """With presets 2.2 to 3.1 at 1,10x5,1 x4; more while epochs are short, 7 in the first 500."""
+    mdp = am.families.random_mdp((1, *[10] * 5, 1), 4, seed=0)
+    losses = am.losses.Stochastic(np.random.default_rng(1).random(mdp.layout.n_rows))
+    entry = am.LEARNERS[name]
+    known = {"transitions": mdp.transitions} if entry.knows_transition else {}
+    learner = entry.make(mdp.layout, n_episodes=6_000, **known, **am.PRACTICAL[name])
+    am.play(mdp, losses, learner, 5_000, checkpoints=[1])
+    solver = am.play(mdp, losses, learner, 1_000, seed=1, checkpoints=[1]).solver
+    assert solver is not None
+    assert solver.evaluations <= 4.0 * solver.projections
+    assert solver.worst_gap <= 1e-10
 
 
 def test_records_in_order_change_nothing_and_predictions_refuse_them() -> None:

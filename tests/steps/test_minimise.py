@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from scipy.special import xlogy
 
 import advmdp as am
 from advmdp.kernels.ftrl.fixed_measure import find_reached
@@ -75,6 +76,18 @@ def test_every_answer_is_certified(
     assert flow_error(result.occupancy) <= 1e-12
     assert 0.0 <= result.gap <= 1e-10 * (1.0 + abs(result.value))
     assert result.flow_residual <= 1e-10
+    terms = terms_of(pair_sums(result.occupancy), cost, *REGULARISERS[name][1:])
+    assert abs(result.value - terms.sum()) <= 1e-12 * (1.0 + np.abs(terms).sum())
+
+
+def terms_of(q: Table, cost: Table, w: float, b: float, entropy: float) -> np.ndarray:
+    """Of <q, cost> + R(q)."""
+    found = []
+    for mass, c in zip(q, cost, strict=True):
+        found += [mass * c, -w * np.sqrt(mass), entropy * (xlogy(mass, mass) - mass)]
+        if b > 0.0:
+            found.append(-b * np.log(mass))
+    return np.concatenate([part.ravel() for part in found])
 
 
 @pytest.mark.parametrize("name", ["tsallis", "hybrid", "barrier"])
@@ -263,8 +276,10 @@ def test_settled_states_have_the_masses_that_are_wanted(name: str, spread: float
 
 def test_what_is_not_implemented_is_refused_with_its_reason() -> None:
     (layout, chance), cost = instance(0, (1, 2, 1), 2, 1.0)
-    with pytest.raises(am.InvalidInput, match="kinks"):
-        am.minimise(cost, am.AnyTransition(layout), am.Tsallis(1.0))  # type: ignore[arg-type]
+    sets = am.AnyTransition(layout), am.L1Set.everything(layout)
+    for confidence, (regulariser, *_) in product(sets, REGULARISERS.values()):
+        with pytest.raises(am.InvalidInput, match="regulariser on pairs has kinks"):
+            am.minimise(cost, confidence, regulariser)
     barrier = am.LogBarrier(1.0, on="triples")
     with pytest.raises(am.InvalidInput, match="a BoxSet or an L1Set"):
         am.minimise(cost, chance, barrier)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ import advmdp as am
 from tests.reference.instances import Instance, instances, modest, random_instance
 from tests.reference.plain_log_barrier import barrier_conic, objective_of
 from tests.reference.tables import box_error, flow_error, greatest_difference, l1_error
-from tests.steps.sets import layout_of
+from tests.steps.sets import KINDS, layout_of, set_of
 
 
 def costs_of(case: Instance, seed: int, spread: float) -> list[np.ndarray]:
@@ -173,6 +173,20 @@ def test_every_answer_over_a_ball_is_certified(
     assert 0.0 <= result.gap <= 1e-10 * (1.0 + abs(result.value))
     assert flow_error(result.occupancy) <= 1e-12
     assert l1_error(result.occupancy, *ball) <= 1e-12
+
+
+@pytest.mark.parametrize("regulariser", [*OTHERS, am.LogBarrier(0.7, on="triples")])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_potential_added_to_the_cost_changes_nothing(kind: str, regulariser: Any) -> None:
+    """Over a set too: h(x') - h(x) telescopes along every path, whatever the transition is."""
+    case = random_instance(4, sizes=(1, 3, 4, 1), most_visits=400, log_term=0.2)
+    confidence, cost = set_of(case, kind).build(layout_of(case)), costs_of(case, 4, 3.0)
+    rng = np.random.default_rng(2)
+    height = [rng.normal(size=n) for n in (1, 3, 4)] + [np.zeros(1)]
+    shifted = [c + height[k + 1] - height[k][:, None, None] for k, c in enumerate(cost)]
+    ours, theirs = (am.minimise(c, confidence, regulariser) for c in (cost, shifted))
+    assert greatest_difference(ours.occupancy, theirs.occupancy) <= 1e-9
+    assert theirs.value == pytest.approx(ours.value - height[0][0], rel=1e-10)
 
 
 def test_one_state_is_a_tsallis_bandit() -> None:

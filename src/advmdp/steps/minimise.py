@@ -9,15 +9,19 @@ conserves flow exactly, and its duality gap says how far from optimal it can be.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from advmdp.checks.numbers import shown
 from advmdp.errors import InvalidInput
+from advmdp.kernels.ftrl.dual import FixedDual
+from advmdp.kernels.ftrl.fixed_measure import FixedMeasure
 from advmdp.kernels.ftrl.minimum import mass_response, minimise_costs
 from advmdp.kernels.ftrl.regulariser import Regulariser
 from advmdp.kernels.model.measure import join
+from advmdp.kernels.runtime.targets import machine_code
 from advmdp.layout import Floats, Layout
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition, L1Set
 from advmdp.steps.constraints import (
@@ -33,9 +37,9 @@ from advmdp.steps.minimum import (
     PartialTransition,
     is_triple_table,
     solve_certified,
-    value_of,
 )
 from advmdp.steps.regularisers import AnyRegulariser, checked_regulariser
+from advmdp.steps.spare import Spare
 
 
 def minimise(
@@ -73,23 +77,45 @@ def minimise(
     if checked_regulariser(regulariser).on == "triples":
         return minimise_over_set(cost, transitions, regulariser, constraints)
     layout, chance = _fixed_transition(transitions)
-    record = checked_regulariser(regulariser).record(layout)
+    record = regulariser.record(layout)
     limited = checked_constraints(layout, constraints)
-    problem = _Problem(layout, chance, _pair_costs(layout, cost, chance), record, limited.tables)
+    costs = _pair_costs(layout, cost, chance)
+    work = _SPARE.borrow(layout)
+    problem = _Problem(layout, chance, costs, record, limited.tables, work)
     found = find_multipliers(limited, problem.minimum)
-    table = np.zeros(layout.n_entries)
-    join(problem.graph, problem.measure, table)
-    return minimum_under(layout, table, limited, found, problem)
+    answer = minimum_under(layout, problem.occupancy(), limited, found, problem)
+    _SPARE.give_back(layout, work)
+    return answer
+
+
+class _Work(NamedTuple):
+    """Work space of a minimum, without the transition."""
+
+    measure: FixedMeasure
+    dual: FixedDual
+
+
+def _new_work(layout: Layout) -> _Work:
+    return _Work(new_fixed_measure(layout, np.zeros(0)), new_fixed_dual(layout))
+
+
+_SPARE = Spare(_new_work)
 
 
 class _Problem:
     """The minimum for any multipliers of the constraints, with its work space."""
 
     def __init__(
-        self, layout: Layout, chance: Floats, costs: Floats, record: Regulariser, tables: Floats
+        self,
+        layout: Layout,
+        chance: Floats,
+        costs: Floats,
+        record: Regulariser,
+        tables: Floats,
+        work: _Work,
     ) -> None:
-        self.graph, self.measure = layout.graph(), new_fixed_measure(layout, chance)
-        self.dual, self.iterations = new_fixed_dual(layout), 0
+        self.graph, self.measure = layout.graph(), work.measure._replace(chance=chance)
+        self.dual, self.iterations = work.dual, 0
         self._costs, self._record, self._tables = costs, record, tables
 
     def minimum(self, multipliers: Floats) -> Inner:
@@ -97,15 +123,19 @@ class _Problem:
         costs = self._costs + multipliers @ self._tables if len(multipliers) else self._costs
         work = (self.graph, costs, self.measure, self._record, self.dual)
         self.iterations += solve_certified(
-            lambda in_logs: minimise_costs(*work, in_logs), self.dual.certificate
+            lambda in_logs: _solve(work, in_logs), self.dual.certificate
         )
-        shape, reached = (-1, self.graph.n_actions), self.measure.reached[:-1] != 0
-        q = (self.measure.mass[:-1, np.newaxis] * self.measure.policy.reshape(shape)).ravel()
-        if reached.all():
-            return Inner(value_of(q, costs, self._record), q, self._responses)
-        counted = np.repeat(reached, self.graph.n_actions)
-        record = self._record._replace(barrier=self._record.barrier[counted])
-        return Inner(value_of(q[counted], costs[counted], record), q, self._responses)
+        # the value minus the dual value is the gap, without cancellation
+        _, gap, dual_value = self.dual.certificate.figures.tolist()
+        by_state = (-1, self.graph.n_actions)
+        q = self.measure.mass[:-1, np.newaxis] * self.measure.policy.reshape(by_state)
+        return Inner(dual_value + gap, q.ravel(), self._responses)
+
+    def occupancy(self) -> Floats:
+        """The last minimiser over entries."""
+        q = np.empty(self.measure.chance.shape)
+        _code_of(join, self.graph, self.measure, q)(self.graph, self.measure, q)
+        return q
 
     def _responses(self) -> Floats:
         """How q changes with each multiplier, at the last minimum."""
@@ -115,12 +145,30 @@ class _Problem:
         return found
 
 
+def _solve(work: tuple[Any, ...], in_logs: bool | None) -> bool:
+    """One attempt; the first is at the machine code, where types are not looked up."""
+    program: Callable[..., bool] = minimise_costs
+    if in_logs is None:
+        program = _code_of(minimise_costs, *work, in_logs)
+    return program(*work, in_logs)
+
+
+def _code_of(compiled: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """All arrays are made in this package, so that the types of arguments never change."""
+    if compiled not in _MACHINE_CODE:
+        _MACHINE_CODE[compiled] = machine_code(compiled, *arguments)
+    return _MACHINE_CODE[compiled]
+
+
+_MACHINE_CODE: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
 def _fixed_transition(transitions: Any) -> tuple[Layout, Floats]:
     """The layout, and the transition over entries."""
     if isinstance(transitions, PartialTransition):
         return transitions.layout, transitions.chance.copy()
     if isinstance(transitions, KnownTransition):
-        return transitions.layout, transitions.known_transition().copy()
+        return transitions.layout, transitions.rows.transition.copy()
     if isinstance(transitions, ConfidenceSet):
         raise InvalidInput(
             "over a set of transitions the dual of a regulariser on pairs has kinks, where no "

@@ -23,14 +23,12 @@ from advmdp.kernels.runtime.targets import machine_code
 from advmdp.layout import Floats, Layout, Table
 from advmdp.one_thread import OneThread
 from advmdp.steps.confidence import ConfidenceSet
+from advmdp.steps.spare import Spare
 from advmdp.steps.workspace import new_measure, new_solver
 
 # Of ``project_weights``: all its arrays are made in this package, so their types never change.
 _MACHINE_CODE: dict[tuple[type, bool | None], Callable[..., tuple[bool, float]]] = {}
 
-# Triples of a layout whose work space is kept for the next call: some ten megabytes where states
-# have many actions, but half a kilobyte for each state of a chain.
-MOST_SPARED = 100_000
 
 
 class Projection(NamedTuple):
@@ -150,30 +148,7 @@ def _refuse_improper(layout: Layout, table: Floats) -> None:
         )
 
 
-class _SpareProjector:
-    """The projector of the last call of ``project``: making one takes a fifth of a projection.
-
-    It is taken out while it is in use, so that threads never share it.
-    """
-
-    def __init__(self) -> None:
-        self._kept: list[Projector] = []
-
-    def borrow(self, layout: Layout) -> Projector:
-        """The spare projector if it is of this layout, or a new one."""
-        try:
-            spare = self._kept.pop()
-        except IndexError:
-            return Projector(layout)
-        return spare if spare.layout is layout else Projector(layout)
-
-    def give_back(self, projector: Projector) -> None:
-        """Keep it for the next call, unless it is large."""
-        if projector.layout.n_entries <= MOST_SPARED:
-            self._kept[:] = [projector]
-
-
-_SPARE = _SpareProjector()
+_SPARE = Spare(Projector)
 
 
 def project(
@@ -212,5 +187,5 @@ def project(
     layout = instance(confidence, ConfidenceSet, "confidence").layout
     projector = _SPARE.borrow(layout)
     answer = projector.project(weights, confidence, log_weights=log_weights)
-    _SPARE.give_back(projector)
+    _SPARE.give_back(layout, projector)
     return answer
