@@ -129,7 +129,7 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
         if name == "transitions":
             arrays[name] = layout.flat_triples(value, fill=True)
         elif name == "hint" and is_sequence(value) and not isinstance(value, str):
-            arrays[name] = checked_table(layout, value)
+            arrays[name] = checked_table(layout, value, any_losses=True)  # checked before
         elif name != "layout":
             arguments[name] = _plain(name, value)
     return {
