@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import (
+    adaptive,
     doubling,
     episodes,
     extreme_settings,
@@ -51,6 +52,7 @@ SECTIONS: dict[str, Callable[..., Section]] = {
     "lake": frozen_lake.run,
     "memory": memory.run,
     "learners": learners.run,
+    "adaptive": adaptive.run,
     "pooling": pooling.run,
     "robustness": robustness.run,
     "extremes": extreme_settings.run,

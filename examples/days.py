@@ -17,7 +17,13 @@ from shared import Diary
 
 import advmdp as am
 from advmdp.layout import Floats
-from advmdp.learners.mixtures.ada_mixture import COMBINED, WARM_UP, experts_of, votes_of
+from advmdp.learners.mixtures.ada_mixture import (
+    COMBINED,
+    WARM_UP,
+    experts_of,
+    learning_together,
+    votes_of,
+)
 from advmdp.world.loss_streams import Integers
 
 KINDS = 3  # of days: Monday to Friday, Saturday, Sunday
@@ -79,7 +85,8 @@ def _title(name: str) -> str:
 
 
 def mixture(layout: am.Layout, experts: dict[str, Any], transitions: Any = None) -> am.Mixture:
-    """As ``AdaMixture`` weighs its experts."""
+    """As ``AdaMixture`` weighs its experts, which from now on are played together."""
+    experts = learning_together(experts)
     return am.Mixture(layout, experts, transitions, votes=votes_of(experts), warm_up=WARM_UP)
 
 

@@ -145,6 +145,11 @@ class Outcome(NamedTuple):
 def compare(series: Prices, seed: int) -> Outcome:
     """All strategies on the same days, once with the failures known and once without."""
     truth, days = job(FAILS), from_noon(series)
+    if len(days.dates) <= HISTORY:
+        raise am.InvalidInput(
+            f"{len(days.dates)} days whose next day is there as well; "
+            f"{HISTORY} of history and more are needed"
+        )
     layout, kinds = truth.layout, kinds_of(days.dates)
     table = costs_of(layout, days.hourly, late_price(days.hourly))
     traded = table[HISTORY:]

@@ -36,6 +36,9 @@ def read_prices(path: Path) -> Prices:
             missing = [name for name in ["date", *HOURS] if name not in (table.fieldnames or ())]
             if missing:
                 raise am.InvalidInput(f"{path}: no column {missing[0]}; give date,h00,...,h23")
+            twice = [n for n in ("date", *HOURS, "h02b") if (table.fieldnames or ()).count(n) > 1]
+            if twice:
+                raise am.InvalidInput(f"{path}: column {twice[0]} is there twice; leave one out")
             days = [_day(row, f"{path}, line {table.line_num}") for row in table]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise am.InvalidInput(f"{path}: cannot be read as CSV ({problem})") from None
@@ -48,6 +51,8 @@ def read_prices(path: Path) -> Prices:
 
 
 def _day(row: dict[str, str], place: str) -> tuple[datetime.date, list[float]]:
+    if None in row:  # a decimal comma makes two cells of one, and every hour another
+        raise am.InvalidInput(f"{place}: more cells than columns; write 12.5, not 12,5")
     try:
         date = datetime.date.fromisoformat(row["date"])
     except (TypeError, ValueError):

@@ -84,6 +84,10 @@ def test_the_facts_are_true() -> None:
     assert "rows=8 known" in repr(SETS[1])
     assert f"regret={RUN.regret[-1]:,.1f}" in repr(RUN)
     assert "episodes=50" in repr(RUN)
+    assert "regret_bound" not in repr(RUN)
+    certified = am.play(MDP, LOSSES, am.AdaFTRL(MDP.layout, MDP.transitions), 50)
+    assert certified.regret_bound is not None
+    assert f", regret_bound={certified.regret_bound[-1]:,.1f}, " in repr(certified)
     points = ElementTree.fromstring(RUN._repr_html_()).find(".//polyline")
     assert points is not None
     assert len(points.attrib["points"].split()) == len(RUN.episodes)

@@ -90,6 +90,26 @@ def test_a_turn_is_followed_sooner_with_a_share() -> None:
     assert all(total < 520.0 for total in suffered.values())
 
 
+@pytest.mark.parametrize("kind", [*WILD, "turns"])
+def test_the_share_stays_near_every_sequence_of_experts(kind: str) -> None:
+    """Deterministic: G (2 + ln T / ln K), and G ln(K T) / ln K more for every change."""
+    layout, n_experts, rule = am.Layout((1, 1), 4), 4, RULES["fixed-share"](4)
+    turns = np.repeat(1.0 - np.eye(n_experts)[[0, 1, 0]], 200, axis=0)
+    tables, suffered = turns if kind == "turns" else wild(layout, kind, 80), 0.0
+    best = np.full((6, n_experts), np.inf)  # with so many changes, ending with this expert
+    best[0] = 0.0
+    for t, losses in enumerate(tables):
+        suffered += float(rule.weights() @ losses)
+        rule.update(losses)
+        best[1:] = np.minimum(best[1:], best[:-1].min(axis=1, keepdims=True))
+        best += losses
+        gaps, log_k = float(rule.state()["gaps"][0]), np.log(n_experts)
+        steady = gaps * (2.0 + np.log(t + 1.0) / log_k)
+        bounds = steady + np.arange(6) * gaps * np.log(n_experts * (t + 1.0)) / log_k
+        rounding = 1e-10 * np.abs(tables[: t + 1]).max(axis=1).sum()
+        assert (suffered - best.min(axis=1) <= bounds + rounding).all(), t
+
+
 def test_units_and_zero_points_change_no_weight() -> None:
     tables = np.random.default_rng(0).normal(size=(40, LAYOUT.n_rows))
     for rule in RULES:

@@ -172,6 +172,10 @@ BAD_FILES = {
     r"line 7: date '6\.3\.21'": {"line_7": cells("6.3.21")},
     "2021-03-05 follows 2021-03-05": {"line_7": cells("2021-03-05")},
     "28 days; 28 of history": {"days": 28},
+    r"line 6: more cells than columns; write 12\.5, not 12,5": {
+        "line_6": cells("2021-03-05") + ",5"
+    },
+    "column h03 is there twice": {"header": HEADER.replace("h07", "h03") + ",h07"},
 }
 
 

@@ -62,6 +62,17 @@ def test_an_episode_is_24_hours_from_noon_of_days_that_follow_each_other() -> No
     np.testing.assert_array_equal(found.hourly[1], np.arange(60.0, 84.0))
 
 
+def test_too_few_days_that_follow_each_other_are_refused() -> None:
+    series = prices.made_up_prices(60, seed=0)
+    every_second = prices.Prices(series.dates[::2], series.hourly[::2])
+    just_too_few = prices.Prices(series.dates[:29], series.hourly[:29])
+    for given, episodes in ((every_second, 0), (just_too_few, 28)):
+        with pytest.raises(
+            am.InvalidInput, match=rf"^{episodes} days whose next day .* 28 of history"
+        ):
+            job.compare(given, seed=0)
+
+
 def test_the_price_of_lateness_knows_only_the_past() -> None:
     hourly = prices.made_up_prices(40, seed=2).hourly
     changed = hourly.copy()

@@ -82,9 +82,12 @@ class Run(Shown):
         outside = {"clipped": f"{self.clipped:,} losses"} if self.clipped else {}
         if self.loss_range is not None:
             outside["loss_range"] = str(self.loss_range)
+        bound = self.regret_bound
+        certified = {} if bound is None else {"regret_bound": f"{bound[-1]:,.1f}"}
         return {
             "episodes": f"{self.episodes[-1]:,}",
             "regret": f"{self.regret[-1]:,.1f}",
+            **certified,
             "expected_loss": f"{self.expected_loss[-1]:,.1f}",
             "best_loss": f"{self.best_loss[-1]:,.1f}",
             "seconds": f"{self.seconds:.3g}",

@@ -7,33 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from advmdp.checks.numbers import whole_number
 from advmdp.kernels.learners.ada_ftrl import LAST, AdaFTRLState, lead
 from advmdp.kernels.model.transition import Transition
 from advmdp.layout import Floats, Layout
+from advmdp.learners.adaptive.adaptive_hints import WINDOW, AdaptiveHints, chosen_hint
 from advmdp.learners.adaptive.any_losses import PRIOR, AnyLossLearner, checked_forgetting
 from advmdp.learners.base import CertifiesRegret
-from advmdp.learners.feedback import check_losses
+from advmdp.learners.feedback import FlatEpisode, check_losses
+from advmdp.learners.mirror.hints import HintChoice
 from advmdp.learners.tuning import checked_layout, checked_rate
-from advmdp.steps.estimates import estimated_transition, known_transition, nothing_remembered
+from advmdp.steps.estimates import estimated_transition, known_transition
 
 
-class _AdaFTRL(AnyLossLearner):
+class _AdaFTRL(AdaptiveHints, AnyLossLearner):
     """What both versions share."""
 
     _state: AdaFTRLState
+    _episode_clock = ("clock", 0)
 
     def __init__(
         self,
         layout: Layout,
         transition: Transition,
         forgetting: float,
-        hint_weight: float,
+        hint_weight: float | None,
         hint_window: int,
+        hint: HintChoice,
     ) -> None:
         self.forgetting = checked_forgetting(forgetting)
-        self.hint_weight = checked_rate(hint_weight, "hint_weight", zero_allowed=True)
-        window = whole_number(hint_window, "hint_window", least=0)
+        self.hint_weight, recent, self._asked = chosen_hint(layout, hint_weight, hint_window, hint)
         rows, states = np.zeros((3, layout.n_rows)), np.zeros((3, layout.n_states))
         state = AdaFTRLState(
             policy=np.full(layout.n_rows, 1.0 / layout.n_actions),
@@ -44,7 +46,7 @@ class _AdaFTRL(AnyLossLearner):
             hint_weight=self.hint_weight,
             total=rows[1],
             gaps=np.zeros(2),
-            hint=nothing_remembered(layout, window if self.hint_weight else 0, "hint_window"),
+            hint=recent,
             clock=np.zeros(1, dtype=np.int64),
             costs=rows[2],
             value=states[0],
@@ -52,6 +54,8 @@ class _AdaFTRL(AnyLossLearner):
             behind=states[2],
         )
         super().__init__(layout, state)
+        if recent.mean.any():
+            self.renew()
 
     @property
     def gap_sum(self) -> float:
@@ -70,6 +74,13 @@ class _AdaFTRL(AnyLossLearner):
         With ``hint_window`` the next episode replaces it by the mean of the last losses.
         """
         self._state.hint.mean[:] = check_losses(self.layout, losses, any_losses=True)
+        self.renew()
+
+    def _learn_and_turn(
+        self, episode: FlatEpisode, losses: tuple[Floats, Floats], coming: Floats
+    ) -> None:
+        self._learn(episode, losses)
+        self._state.hint.mean[:] = coming
         self.renew()
 
     def _plan(self) -> None:
@@ -100,9 +111,12 @@ class AdaFTRL(_AdaFTRL, CertifiesRegret):
     forgetting
         g in (0, 1]: what the past weighs less after every episode.
     hint_weight
-        c: how much the hint m_t counts, in episodes.
+        c: how much the hint m_t counts, in episodes; by default 1 if there is a ``hint``, else 0.
     hint_window
         m_t is the mean of the losses of the last so many episodes; 0: what ``hint`` sets.
+    hint
+        The same, or another m_t: "last", a number n for the mean of the last n, a table, or a
+        function of the history (``docs/hints.md``), in any unit.
 
     Guarantee: with G before it is forgotten, regret <= 2 G after every episode, for every sequence
     of losses and of hints, if g = 1 (``regret_bound``, and ``Run.regret_bound`` at every
@@ -129,12 +143,13 @@ class AdaFTRL(_AdaFTRL, CertifiesRegret):
         layout: Layout,
         transitions: Any,
         forgetting: float = 1.0,
-        hint_weight: float = 0.0,
-        hint_window: int = 1,
+        hint_weight: float | None = None,
+        hint_window: int = WINDOW,
+        hint: HintChoice = None,
     ) -> None:
         layout = checked_layout(layout)
         transition = known_transition(layout, transitions)
-        super().__init__(layout, transition, forgetting, hint_weight, hint_window)
+        super().__init__(layout, transition, forgetting, hint_weight, hint_window, hint)
 
     @property
     def regret_bound(self) -> float:
@@ -158,7 +173,7 @@ class EstimatedAdaFTRL(_AdaFTRL):
     ----------
     layout
         Layers, actions and declared successors [X, A].
-    forgetting, hint_weight, hint_window
+    forgetting, hint_weight, hint_window, hint
         As for ``AdaFTRL``; transitions are never forgotten.
     prior
         How many imagined visits count.
@@ -182,10 +197,11 @@ class EstimatedAdaFTRL(_AdaFTRL):
         self,
         layout: Layout,
         forgetting: float = 1.0,
-        hint_weight: float = 0.0,
-        hint_window: int = 1,
+        hint_weight: float | None = None,
+        hint_window: int = WINDOW,
         prior: float = PRIOR,
+        hint: HintChoice = None,
     ) -> None:
         layout = checked_layout(layout)
         transition = estimated_transition(layout, checked_rate(prior, "prior"))
-        super().__init__(layout, transition, forgetting, hint_weight, hint_window)
+        super().__init__(layout, transition, forgetting, hint_weight, hint_window, hint)

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from advmdp.checks.numbers import whole_number
 from advmdp.errors import UncertifiedStep
 from advmdp.kernels.learners.mirror.ada_mirror import (
+    COMING,
     LAST,
     AdaMirrorState,
     AdaSettings,
@@ -22,10 +22,12 @@ from advmdp.kernels.model.row_status import KNOWN
 from advmdp.kernels.sets.confidence import adopt_counts
 from advmdp.kernels.steps.interface import RESIDUAL, certificate_of, solve_step
 from advmdp.layout import Floats, Layout
-from advmdp.learners.adaptive.any_losses import NOWHERE, checked_forgetting
+from advmdp.learners.adaptive.adaptive_hints import WINDOW, AdaptiveHints, chosen_hint
+from advmdp.learners.adaptive.any_losses import checked_forgetting
 from advmdp.learners.base import AcceptsAnyLosses, CertifiesRegret, CountsEpisodes, Observes
-from advmdp.learners.feedback import FlatEpisode, check_losses
+from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.ftrl.shared import box_of_one
+from advmdp.learners.mirror.hints import HintChoice
 from advmdp.learners.mirror.initial_measure import is_balanced, uniform_measure
 from advmdp.learners.occupancy_learner import OccupancyLearner
 from advmdp.learners.tuning import (
@@ -35,11 +37,12 @@ from advmdp.learners.tuning import (
     checked_rate,
 )
 from advmdp.steps.confidence import AnyTransition, ConfidenceSet
-from advmdp.steps.estimates import nothing_remembered
 from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
 
 
-class _AdaMirrorDescent(OccupancyLearner, CountsEpisodes, AcceptsAnyLosses, Observes):
+class _AdaMirrorDescent(
+    AdaptiveHints, OccupancyLearner, CountsEpisodes, AcceptsAnyLosses, Observes
+):
     """What both versions share."""
 
     feedback = "full"
@@ -51,14 +54,14 @@ class _AdaMirrorDescent(OccupancyLearner, CountsEpisodes, AcceptsAnyLosses, Obse
         layout: Layout,
         confidence: ConfidenceSet,
         forgetting: float,
-        hint_weight: float,
+        hint_weight: float | None,
         hint_window: int,
+        hint: HintChoice,
         log_term: float = 0.0,
         log_scale: float = 1.0,
     ) -> None:
         self.forgetting = checked_forgetting(forgetting)
-        self.hint_weight = checked_rate(hint_weight, "hint_weight", zero_allowed=True)
-        window = whole_number(hint_window, "hint_window", least=0)
+        self.hint_weight, recent, self._asked = chosen_hint(layout, hint_weight, hint_window, hint)
         rows, graph = confidence.rows, layout.graph()
         step = new_kl_step(layout, uniform_measure(layout, confidence))
         if not is_balanced(layout, confidence) and not any(
@@ -83,7 +86,7 @@ class _AdaMirrorDescent(OccupancyLearner, CountsEpisodes, AcceptsAnyLosses, Obse
             reach=new_reach(layout),
             plan=Plan(pairs[0], np.zeros(layout.n_states), pairs[1]),
             gaps=np.zeros(2),
-            hint=nothing_remembered(layout, window if self.hint_weight else 0, "hint_window"),
+            hint=recent,
             kept=Kept(
                 copy_of(step.measure),
                 np.zeros(2),
@@ -99,10 +102,21 @@ class _AdaMirrorDescent(OccupancyLearner, CountsEpisodes, AcceptsAnyLosses, Obse
         """G: the mixability gaps so far, discounted by g for every episode since."""
         return float(self._state.gaps[LAST])
 
-    def observe(self, losses: Any) -> None:
-        """Learn from the losses of an episode that was not played: a pair table."""
-        flat = check_losses(self.layout, losses, any_losses=True)
-        self._learn(FlatEpisode(NOWHERE, NOWHERE, flat), (flat, flat))
+    def _learn_and_turn(
+        self, episode: FlatEpisode, losses: tuple[Floats, Floats], coming: Floats
+    ) -> None:
+        """The update takes d = l - c m from the iterate and gives it c m'; both are the same array
+        there, so m' is written to it, and l is shifted such that d is what it was."""
+        of_path, everywhere = losses
+        heard = self._state.hint.mean.copy()
+        if self._state.gaps[COMING] > 0.0:  # q_1 has not heard the hint
+            everywhere = everywhere + self.hint_weight * (coming - heard)
+        self._state.hint.mean[:] = coming
+        try:
+            self._learn(episode, (of_path, everywhere))
+        except UncertifiedStep:
+            self._state.hint.mean[:] = heard
+            raise
 
     def _why_uncertified(self) -> str:
         return f"flow residual {certificate_of(self._state.step).figures[RESIDUAL]:.1e}"
@@ -143,8 +157,9 @@ class AdaOREPS(_AdaMirrorDescent, CertifiesRegret):
         The true transition [P], a triple table.
     forgetting
         g in (0, 1]: what the past weighs less after every episode.
-    hint_weight, hint_window
-        As in ``AdaFTRL``: the mean of the losses of so many last episodes counts as so many more.
+    hint_weight, hint_window, hint
+        As in ``AdaFTRL``: by default the mean of the losses of so many last episodes counts as so
+        many more.
 
     Guarantee: with G before it is forgotten, regret <= 2 G after every episode, for every sequence
     of losses, if g = 1 (``regret_bound``, and ``Run.regret_bound`` at every checkpoint); for g < 1
@@ -168,12 +183,13 @@ class AdaOREPS(_AdaMirrorDescent, CertifiesRegret):
         layout: Layout,
         transitions: Any,
         forgetting: float = 1.0,
-        hint_weight: float = 0.0,
-        hint_window: int = 1,
+        hint_weight: float | None = None,
+        hint_window: int = WINDOW,
+        hint: HintChoice = None,
     ) -> None:
         layout = checked_layout(layout)
         known = box_of_one(layout, transitions)
-        super().__init__(layout, known, forgetting, hint_weight, hint_window)
+        super().__init__(layout, known, forgetting, hint_weight, hint_window, hint)
 
     @property
     def regret_bound(self) -> float:
@@ -202,6 +218,8 @@ class AdaUCOREPS(_AdaMirrorDescent):
         As in ``AdaOREPS``; transitions are never forgotten.
     log_scale
         Multiplies the logarithm in the widths, as in ``UOBREPS``.
+    hint_weight, hint_window, hint
+        As in ``AdaOREPS``.
 
     Guarantee, for g = 1, while the true transition is in all sets: the losses that the iterates q_t
     promise exceed those of any fixed policy by at most 2 G; to the regret comes what the policies
@@ -225,12 +243,16 @@ class AdaUCOREPS(_AdaMirrorDescent):
         delta: float = 0.1,
         forgetting: float = 1.0,
         log_scale: float = 1.0,
+        hint_weight: float | None = None,
+        hint_window: int = WINDOW,
+        hint: HintChoice = None,
     ) -> None:
         layout = checked_layout(layout)
         self.delta = delta = checked_delta(delta)
         log_term = math.log(layout.n_states * layout.n_actions / delta)
         scale = checked_rate(log_scale, "log_scale")
-        super().__init__(layout, AnyTransition(layout), forgetting, 0.0, 0, log_term, scale)
+        hints = (hint_weight, hint_window, hint)
+        super().__init__(layout, AnyTransition(layout), forgetting, *hints, log_term, scale)
 
     def _adopt(self, earlier: AdaMirrorState) -> None:
         """The set of the earlier counts, and q_1 projected onto it."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from advmdp.checks.numbers import whole_number
+from advmdp.errors import InvalidInput
 from advmdp.kernels.accounting.ledger import Ledger
 from advmdp.kernels.learners import interface
 from advmdp.kernels.learners.late_feedback import LateEpisode
@@ -17,6 +19,7 @@ from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.ftrl.unknown import UOBFTRL
 from advmdp.learners.late.late_feedback import LateFeedback, checked_reading
+from advmdp.learners.mirror.hints import HintChoice, is_function
 from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from advmdp.learners.mirror.uob_reps import UOBREPS
 from advmdp.learners.tuning import (
@@ -34,6 +37,15 @@ class LateMirrorDescent(LateFeedback, MirrorDescent):
     Over a known transition, and for leaders, these steps come to the one with the sum of the
     estimates: the multipliers of affine constraints add up.
     """
+
+    def __init__(self, *arguments: Any, hint: HintChoice = None, **named: Any) -> None:
+        if is_function(hint):
+            raise InvalidInput(
+                "a function of the history is not asked between arrivals; give 'last', a whole "
+                "number or a table",
+                field="hint",
+            )
+        super().__init__(*arguments, hint=hint, **named)
 
     def _learn_from_record(
         self, record: EpisodeRecord, episode: FlatEpisode, losses: tuple[Floats, Floats]
@@ -84,6 +96,8 @@ class DelayedUOBREPS(LateMirrorDescent, UOBREPS):
         What divides a late loss: "adapted" as above; "own-time" u_j alone; and two controls that
         are not to be used: "today" u alone, which is biased, and "wait", which learns only from
         episodes that were played with today's policy and drops the others.
+    hint
+        As of ``UOBREPS``, but no function; every arrival makes the next.
 
     Guarantee [A]: order sqrt(T + D) up to factors of the layout (Jin, Lancewicki, Luo, Mansour,
     Rosenberg 2022); the denominator is from memory [M].  Of an episode whose feedback is lost
@@ -110,6 +124,7 @@ class DelayedUOBREPS(LateMirrorDescent, UOBREPS):
         gamma_scale: float = 1.0,
         total_delay: int = 0,
         late: str = "adapted",
+        hint: HintChoice = None,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         self.late = checked_reading(late)
@@ -117,7 +132,8 @@ class DelayedUOBREPS(LateMirrorDescent, UOBREPS):
         if self.total_delay:
             rate = delayed_rate(layout, n_episodes, checked_delta(delta), self.total_delay)
             eta, gamma = rate if eta is None else eta, rate if gamma is None else gamma
-        super().__init__(layout, n_episodes, delta, eta, gamma, log_scale, eta_scale, gamma_scale)
+        scales = (log_scale, eta_scale, gamma_scale)
+        super().__init__(layout, n_episodes, delta, eta, gamma, *scales, hint=hint)
 
 
 class DelayedUOBFTRL(LateMirrorDescent, UOBFTRL):
@@ -131,7 +147,7 @@ class DelayedUOBFTRL(LateMirrorDescent, UOBFTRL):
     ----------
     layout, n_episodes, delta, log_barrier, log_scale, bonus_scale, eta_scale, barrier_scale
         As of ``UOBFTRL``.
-    late
+    late, hint
         As of ``DelayedUOBREPS``.
 
     Guarantee: missing; the denominator is that of ``DelayedUOBREPS`` [M], its use here a
@@ -155,6 +171,7 @@ class DelayedUOBFTRL(LateMirrorDescent, UOBFTRL):
         eta_scale: float = 1.0,
         barrier_scale: float = 1.0,
         late: str = "adapted",
+        hint: HintChoice = None,
     ) -> None:
         self.late = checked_reading(late)
         super().__init__(
@@ -166,6 +183,7 @@ class DelayedUOBFTRL(LateMirrorDescent, UOBFTRL):
             bonus_scale,
             eta_scale,
             barrier_scale,
+            hint=hint,
         )
 
 

@@ -36,17 +36,21 @@ class AskedHint:
     """A function of the history, ``hint(history)``, and the history.
 
     The history is a tuple of the feedback so far, a ``FullInformation`` or a ``Trajectory`` for
-    each episode; what the function returns is a pair table of losses in [0, 1].
+    each episode; what the function returns is a pair table of losses, in [0, 1] unless the learner
+    takes any.  An episode that was seen and not played has no states and no actions.
     """
 
-    def __init__(self, layout: Layout, ask: Callable[..., Any], *, sees_all: bool) -> None:
-        self._layout, self._ask, self._sees_all = layout, ask, sees_all
+    def __init__(
+        self, layout: Layout, ask: Callable[..., Any], *, sees_all: bool, any_losses: bool = False
+    ) -> None:
+        self._layout, self._ask = layout, ask
+        self._sees_all, self._any_losses = sees_all, any_losses
         self._seen: list[Any] = []
 
     def table(self, latest: FlatEpisode | None = None) -> Floats:
         """The hint of the episode after ``latest``, which is not kept yet."""
         seen = (*self._seen, *([] if latest is None else [self._shown(latest)]))
-        return checked_table(self._layout, self._ask(seen))
+        return checked_table(self._layout, self._ask(seen), any_losses=self._any_losses)
 
     @contextmanager
     def learning_from(self, latest: FlatEpisode, coming: Floats) -> Iterator[None]:
@@ -84,7 +88,9 @@ class AskedHint:
                 raise InvalidInput(
                     f"restore: {name} is not of {n_episodes} episodes of this learner"
                 )
-        again = AskedHint(self._layout, self._ask, sees_all=self._sees_all)
+        again = AskedHint(
+            self._layout, self._ask, sees_all=self._sees_all, any_losses=self._any_losses
+        )
         for parts in zip(*(saved[name] for name in HISTORY), strict=True):
             seen = again._shown(FlatEpisode(*parts))
             again._flat(seen)
@@ -95,6 +101,8 @@ class AskedHint:
         """The episode as its player would describe it; nobody can change it."""
         layout, losses = self._layout, episode.losses.copy()
         losses.setflags(write=False)
+        if not (episode.path >= 0).any():
+            return FullInformation(episode.path[:0], episode.path[:0], layout.pairs(losses))
         states = episode.states - layout.layer_start[:-1]
         actions = episode.path % layout.n_actions
         if self._sees_all:
@@ -102,16 +110,21 @@ class AskedHint:
         return Trajectory(states, actions, losses)
 
     def _flat(self, seen: Any) -> FlatEpisode:
-        check: Any = check_full_information if self._sees_all else check_trajectory
-        found: FlatEpisode = check(self._layout, seen)
-        return found
+        layout = self._layout
+        if not self._sees_all:
+            return check_trajectory(layout, seen)
+        if len(seen.actions) == 0:  # as a row of an array
+            losses = check_losses(layout, seen.losses, any_losses=self._any_losses)
+            states = np.full(layout.n_layers + 1, -1)
+            return FlatEpisode(states, states[1:], losses)
+        return check_full_information(layout, seen, any_losses=self._any_losses)
 
 
-def checked_table(layout: Layout, given: Any) -> Floats:
-    """A pair table of losses in [0, 1], or a flat list as in specs, as a flat vector."""
+def checked_table(layout: Layout, given: Any, *, any_losses: bool = False) -> Floats:
+    """A pair table of losses, or a flat list as in specs, as a flat vector."""
     if isinstance(given, list | tuple) and given and all(np.isscalar(each) for each in given):
         given = np.array(given)
-    return check_losses(layout, given, any_losses=False, name="hint")
+    return check_losses(layout, given, any_losses=any_losses, name="hint")
 
 
 def no_hint() -> Hint:
@@ -130,16 +143,29 @@ def chosen_hint(
     """
     if given is None:
         return no_hint(), None, None
-    if callable(given) and not isinstance(given, type):
+    if is_function(given):
         asked = AskedHint(layout, given, sees_all=sees_all)
         return *_given(layout, asked.table(), sees_all), asked
+    window = window_of(given)
+    if window is not None:
+        return *_mean_of_last(layout, window, sees_all), None
+    return *_given(layout, checked_table(layout, given), sees_all), None
+
+
+def is_function(given: Any) -> bool:
+    """Whether a hint is a function of the history."""
+    return callable(given) and not isinstance(given, type)
+
+
+def window_of(given: Any) -> int | None:
+    """Of how many last episodes a hint is the mean; None for a table."""
     if isinstance(given, str) and given != "last":
         raise InvalidInput(
             f"{shown(given)} is not 'last', a whole number, a table or a function", field="hint"
         )
     if isinstance(given, str | int | np.integer):
-        return *_mean_of_last(layout, 1 if given == "last" else given, sees_all), None
-    return *_given(layout, checked_table(layout, given), sees_all), None
+        return 1 if given == "last" else whole_number(given, "hint")
+    return None
 
 
 def _given(layout: Layout, table: Floats, sees_all: bool) -> tuple[Hint, Baseline | None]:
@@ -148,9 +174,8 @@ def _given(layout: Layout, table: Floats, sees_all: bool) -> tuple[Hint, Baselin
     return hint, None if sees_all else estimates_of_all_pairs(layout, UNDAMPED, memory=0)
 
 
-def _mean_of_last(layout: Layout, n: Any, sees_all: bool) -> tuple[Hint, Baseline | None]:
+def _mean_of_last(layout: Layout, n: int, sees_all: bool) -> tuple[Hint, Baseline | None]:
     """Of all pairs over episodes, or of each pair over the visits that were seen."""
-    n = whole_number(n, "hint")
     if sees_all:
         return _new(ALL_PAIRS, layout, nothing_remembered(layout, n, "hint")), None
     hint = _new(OWN_PATH, layout, nothing_remembered(layout, 0, "hint"))

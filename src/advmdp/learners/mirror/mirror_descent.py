@@ -260,8 +260,6 @@ class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, A
         """For ``play``: whole episodes without leaving compiled code."""
         if self._update_together is not None:
             raise InvalidInput("play: this learner shares its counts; use play_starts")
-        if self.needs_python:
-            raise InvalidInput("play: hints of a function need compiled=False")
         return super().compiled_loop()
 
     def _why_uncertified(self) -> str:

@@ -80,7 +80,8 @@ def experts_of(
 def learning_together(experts: dict[str, Any]) -> dict[str, Any]:
     """Experts that see every episode together; only such may share regressions."""
     planners = [each for each in experts.values() if isinstance(each, ForecastPlanner)]
-    experts[COMBINED].share_regressions(planners)
+    combined = next(name for name in experts if COMBINED in name)
+    experts[combined].share_regressions(planners)
     return experts
 
 

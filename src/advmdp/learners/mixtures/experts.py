@@ -87,7 +87,8 @@ class Experts:
 def _takes_everything(learner: Any) -> bool:
     """Also where there is one of them for each context."""
     alone = learner.learners[0] if isinstance(learner, PerContext) else learner
-    return isinstance(alone, TAKES_EVERYTHING)
+    asks = getattr(alone, "needs_python", False)  # a function, which may fail
+    return isinstance(alone, TAKES_EVERYTHING) and not asks
 
 
 def _policy_of(expert: Any) -> Callable[[Layout, Any, int, int], Floats]:

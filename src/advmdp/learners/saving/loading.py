@@ -19,9 +19,12 @@ from advmdp.layout.io import names_again
 from advmdp.learners.adaptive.per_context import PerContext
 from advmdp.learners.catalogue import LEARNERS
 from advmdp.learners.doubling import Doubling
+from advmdp.learners.mixtures.corral import Corral
+from advmdp.learners.mixtures.mixture import Mixture
 from advmdp.learners.saving.saveable import KIND, VERSION, Saveable
 
 SMALL = 10**6  # of a layout that may be built whatever the file holds
+DEEPEST = 8  # points in the place of a learner inside of learners; two for each
 MOST_SEED_WORDS = 1024  # of a seed's pool; NumPy's default is 4, and mixing takes its square
 Classes = Mapping[str, Callable[..., Any]]
 
@@ -59,11 +62,8 @@ def rebuilt(
                 f"{VERSION}; read it with a newer advmdp"
             )
         make = _class(header["class"], classes, name)
-        arguments = {
-            key: _value(value, classes, name) for key, value in header["arguments"].items()
-        }
-        arguments |= {key: arrays[key] for key in ("transitions", "hint") if key in arrays}
-        learner = make(layout=_layout(header["layout"], arrays), **arguments)
+        layout = _layout(header["layout"], arrays)
+        learner = make(layout=layout, **_arguments(header, arrays, layout, classes, name))
         state = [key for key in arrays if key.startswith("state.")]
         saved = {key.removeprefix("state."): arrays[key] for key in state}
         learner.restore(saved)
@@ -81,7 +81,7 @@ def _classes(own: tuple[type[Saveable], ...]) -> Classes:
         if not isinstance(make, type) or not issubclass(make, Saveable):
             raise InvalidInput(f"load: {shown(make)} is not the class of a learner")
     makers: list[Any] = [entry.make for entry in LEARNERS.values()]
-    return {make.__name__: make for make in [*makers, Doubling, PerContext, *own]}
+    return {make.__name__: make for make in [*makers, Doubling, PerContext, Mixture, Corral, *own]}
 
 
 def _class(wanted: str, classes: Classes, name: str) -> Callable[..., Any]:
@@ -137,10 +137,53 @@ def _seed(described: Mapping[str, Any]) -> np.random.SeedSequence:
         raise InvalidInput(f"{problem}; restore it from a copy", field="seed") from None
 
 
+def _arguments(
+    described: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    layout: Layout,
+    classes: Classes,
+    name: str,
+    place: str = "",
+) -> dict[str, Any]:
+    """What a learner is made with, beside its layout; ``place`` is that of its tables."""
+    if place.count(".") > DEEPEST:
+        raise InvalidInput(f"{name}: learners inside of learners, too deep; restore it from a copy")
+    tables = (f for f in ("transitions", "hint") if f"{place}{f}" in arrays)
+    found: dict[str, Any] = {f: arrays[f"{place}{f}"] for f in tables}
+    for key, value in described["arguments"].items():
+        if isinstance(value, dict) and "parts" in value:
+            parts = [
+                (part.get("name"), _part(part, arrays, layout, classes, name, f"{place}{key}.{i}."))
+                for i, part in enumerate(value["parts"])
+            ]
+            named = any(called is not None for called, _ in parts)
+            found[key] = dict(parts) if named else [part for _, part in parts]
+        else:
+            found[key] = _value(value, classes, name)
+    return found
+
+
+def _part(
+    described: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    layout: Layout,
+    classes: Classes,
+    name: str,
+    place: str,
+) -> Any:
+    """A learner inside of another one, or the table of a policy."""
+    if "class" not in described:
+        return arrays[f"{place}policy"]  # whoever holds it checks it
+    make = _class(described["class"], classes, name)
+    return make(layout=layout, **_arguments(described, arrays, layout, classes, name, place))
+
+
 def _value(value: Any, classes: Classes, name: str) -> Any:
     """An argument from JSON, the inverse of ``saveable._plain``."""
     if not isinstance(value, dict):
         return value
     if "seed" in value:
         return _seed(value["seed"])
+    if "mapping" in value:
+        return {key: _value(each, classes, name) for key, each in value["mapping"].items()}
     return _class(value["class"], classes, name)

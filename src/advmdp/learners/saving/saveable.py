@@ -33,6 +33,7 @@ Saved = dict[str, NDArray[Any]]
 
 KIND = "learner"
 TABLES = ("layout", "transitions")
+PARTS = ("experts", "learners")  # arguments that hold learners
 VERSION = 2  # of what is described above; how it is written is the archive's affair
 
 
@@ -125,14 +126,7 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
         arrays[f"pools.{k}"] = table
     for k, known in enumerate(known_row_tables(layout) or []):
         arrays[f"known.{k}"] = known
-    arguments: dict[str, JSON] = {}
-    for name, value in _arguments(learner).items():
-        if name == "transitions":
-            arrays[name] = layout.flat_triples(value, fill=True)
-        elif name == "hint" and is_sequence(value) and not isinstance(value, str):
-            arrays[name] = checked_table(layout, value)
-        elif name != "layout":
-            arguments[name] = _plain(name, value)
+    arguments, tables = _described_arguments(learner)
     return {
         "version": VERSION,
         "class": type(learner).__name__,
@@ -142,7 +136,46 @@ def contents(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
             "n_actions": layout.n_actions,
             **described_actions_and_names(layout),
         },
-    }, arrays
+    }, {**arrays, **tables}
+
+
+def _described_arguments(learner: Saveable) -> tuple[dict[str, JSON], Saved]:
+    """What it was made with: as JSON, and what are tables."""
+    layout = learner.layout
+    arguments: dict[str, JSON] = {}
+    arrays: Saved = {}
+    for name, value in _arguments(learner).items():
+        if name == "transitions":
+            arrays[name] = layout.flat_triples(value, fill=True)
+        elif name == "hint" and is_sequence(value) and not isinstance(value, str):
+            arrays[name] = checked_table(layout, value, any_losses=True)  # checked before
+        elif name in PARTS and is_sequence(list(value) if isinstance(value, Mapping) else value):
+            arguments[name] = {"parts": _described_parts(layout, name, value, arrays)}
+        elif name != "layout":
+            arguments[name] = _plain(name, value)
+    return arguments, arrays
+
+
+def _described_parts(layout: Layout, name: str, parts: Any, arrays: Saved) -> JSON:
+    """Learners and policies inside a learner; their tables go to ``arrays``."""
+    named = isinstance(parts, Mapping)
+    described: list[JSON] = []
+    for i, (key, part) in enumerate(parts.items() if named else enumerate(parts)):
+        called: dict[str, JSON] = {"name": str(key)} if named else {}
+        if isinstance(part, Saveable):
+            arguments, inside = _described_arguments(part)
+            called |= {"class": type(part).__name__, "arguments": arguments}
+        elif callable(part) or hasattr(part, "update"):
+            what = "function" if callable(part) else type(part).__name__
+            raise InvalidInput(
+                f"save: {key} of {name} is a {what}; only learners that can be saved and tables "
+                "can be kept in a file"
+            )
+        else:
+            inside = {"policy": layout.flat_pairs(part)}
+        arrays |= {f"{name}.{i}.{table}": array for table, array in inside.items()}
+        described.append(called)
+    return described
 
 
 def made_again(learner: Saveable) -> Any:
@@ -201,6 +234,8 @@ def _plain(name: str, value: Any) -> JSON:
         return {"seed": {**parts, "pool_size": value.pool_size}}  # type: ignore[dict-item]
     if isinstance(value, type) and issubclass(value, Saveable):
         return {"class": value.__name__}
+    if isinstance(value, Mapping):
+        return {"mapping": {str(key): _plain(name, each) for key, each in value.items()}}
     raise InvalidInput(
         f"save: the argument {name} is a {type(value).__name__}; only numbers, text, seeds, "
         "classes of learners and transitions can be kept in a file"
