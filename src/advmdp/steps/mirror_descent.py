@@ -30,7 +30,6 @@ from advmdp.steps.workspace import new_measure, new_solver
 _MACHINE_CODE: dict[tuple[type, bool | None], Callable[..., tuple[bool, float]]] = {}
 
 
-
 class Projection(NamedTuple):
     """A certified projection."""
 
