@@ -273,11 +273,14 @@ def write_solutions(graph: Graph, dual: Dual) -> None:
 
 @kernel
 def spell_out(graph: Graph, r: int, dual: Dual) -> None:
-    """What ``held`` says of a written row by itself, for a row in a pack; few ever need it."""
+    """What ``held`` says of a written row by itself, for a row in a pack; few ever need it.
+
+    It says so already of an odd row, which was solved by itself; its pack knows no growth of it.
+    """
     packed = dual.packed
-    slot = slot_of(dual, r)
-    if slot < 0 or not is_written(dual.held, r):
+    if not is_solved(dual, r) or not is_written(dual.held, r):
         return
+    slot = slot_of(dual, r)
     dual.held.scale[r] = packed.scale[slot]
     hold_written(dual.held, r, math.log(packed.scale[slot]), packed.mass[slot], 0.0, 0.0)
     dual.held.gain[r] = math.log(packed.growth[slot])
