@@ -50,9 +50,11 @@ class PerContext(
     """A learner for every context: weekdays and Sundays, seasons, kinds of customers.
 
     The context of an episode is known before its policy is chosen.  Each context has an iterate
-    and a rate of its own.  Learners that plan with an estimated transition (``AnyLossLearner``)
-    estimate it together, since what an action leads to does not depend on the context; all others
-    count each for itself.
+    and a rate of its own.  Visits count for all of them, since what an action leads to does not
+    depend on the context: learners that plan with an estimated transition (``AnyLossLearner``)
+    estimate it together, and mirror descent over confidence sets (``MirrorDescent``: UOB-REPS and
+    its kin) moves into the set of all visits when its context is entered.  Leaders, which begin
+    anew with every new transition, and learners of other families count each for itself.
 
     Parameters
     ----------
@@ -66,7 +68,8 @@ class PerContext(
         All other parameters of the learners; a horizon ``n_episodes`` is that of each context.
 
     Guarantee: regret against the best policy of each context, the sum of the learners' regrets;
-    it is measured more strictly than against one policy for all.
+    it is measured more strictly than against one policy for all.  Confidence sets of common visits
+    cover with the probability of delta if ``n_episodes`` is the number of all episodes.
 
     >>> from advmdp.learners.planners import WindowPlanner
     >>> layout = Layout(layer_sizes=(1, 2, 1), n_actions=2)
@@ -102,6 +105,8 @@ class PerContext(
         if self._shares:
             for learner in self.learners[1:]:
                 learner.share_counts(self.learners[0])
+        for learner in self.learners if self.n_contexts > 1 else ():
+            learner.expect_others(self.n_contexts * getattr(learner, "n_episodes", 0))
         self._context, self._episodes = 0, 0
 
     # ------------------------------------------------------------------ the contract
@@ -147,9 +152,12 @@ class PerContext(
         if number >= self.n_contexts:
             raise InvalidInput(f"{context} is not in 0..{self.n_contexts - 1}", field="context")
         if number != self._context:
-            self._context = number
+            following = self.learners[number]
             if self._shares:  # others have counted since
-                self._learner.renew()
+                following.renew()
+            else:
+                following.catch_up(self._learner)
+            self._context = number
 
     def policy(self) -> Table:
         """The policy of the coming episode in its context, a pair table."""

@@ -89,6 +89,9 @@ class FollowTheRegularisedLeader(MirrorDescent):
         super()._adopt(earlier)
         self._restart()
 
+    def catch_up(self, latest: Any) -> None:
+        """Leaders count for themselves: a new transition makes them begin anew."""
+
 
 def box_of_one(layout: Layout, transitions: Any) -> ConfidenceSet:
     """A known transition as a box without width."""

@@ -40,6 +40,7 @@ from advmdp.learners.base import (
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.mirror.baselines import no_baseline
+from advmdp.learners.mirror.common_counts import catch_up
 from advmdp.learners.mirror.hinted import HintedLearner
 from advmdp.learners.mirror.hints import chosen_hint
 from advmdp.learners.mirror.initial_measure import is_balanced, uniform_measure
@@ -276,6 +277,19 @@ class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, A
             sets = (state.visits, state.rows, state.old_rows, earlier.visits)
             adopt_counts(self._graph, *sets, state.settings.log_term)
             self._balance_initial_measure()
+
+    def expect_others(self, n_episodes: int) -> None:
+        """Every counter doubles as often as the visits of all learners make it."""
+        visits = self._state.visits
+        starts = no_visits(self.layout, max(n_episodes, self.n_episodes)).starts
+        self._state = self._state._replace(visits=visits._replace(starts=starts))
+
+    def catch_up(self, latest: Any) -> None:
+        """The set becomes that of all visits, and the iterate is projected onto it.
+
+        That moves it no further from any measure of the set, as when an epoch opens.
+        """
+        catch_up(self, latest)
 
     def _balance_initial_measure(self) -> None:
         """Project the start onto the first set: q_1 is the measure of largest entropy there."""
