@@ -16,7 +16,7 @@ from advmdp.kernels.sets.ball import BallRows
 from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.kernels.sets.confidence import open_epoch, undo_counts
 from advmdp.kernels.sets.interface import learns_from_counts
-from advmdp.steps.workspace import copy_of, no_visits
+from advmdp.steps.first_sets import copy_of, no_visits
 from tests.reference import set_kernels as ask
 from tests.reference.instances import box_from_counts, l1_from_counts, modest
 from tests.reference.row_sets import EVERY_SET, MAKERS, Case, every_set, random_rows

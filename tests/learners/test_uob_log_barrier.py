@@ -20,15 +20,17 @@ MDP = am.families.random_mdp(SIZES, ACTIONS, seed=6)
 LAYOUT, P = MDP.layout, [np.array(table) for table in MDP.transitions]
 
 
-def learner() -> am.UOBLogBarrier:
-    return am.UOBLogBarrier(LAYOUT, T, eta=0.4, log_scale=0.03, growth_scale=8.0)
+def learner(limit_scale: float = 1.0) -> am.UOBLogBarrier:
+    chosen = {"eta": 0.4, "log_scale": 0.03, "growth_scale": 8.0, "limit_scale": limit_scale}
+    return am.UOBLogBarrier(LAYOUT, T, **chosen)
 
 
-def test_every_episode_is_that_of_a_literal_copy() -> None:
-    ours = learner()
+@pytest.mark.parametrize("limit_scale", [1.0, 0.6])
+def test_every_episode_is_that_of_a_literal_copy(limit_scale: float) -> None:
+    ours = learner(limit_scale)
     growth = float(np.exp(8.0 / (7.0 * np.log(T))))
     log_term = 0.03 * float(np.log(T * sum(SIZES) * ACTIONS / 0.1))
-    plain = PlainUOBLogBarrier(SIZES, ACTIONS, 0.4, growth, log_term)
+    plain = PlainUOBLogBarrier(SIZES, ACTIONS, 0.4, growth, log_term, 2.0 * limit_scale)
     for episode in random_episodes(3, P, T):
         assert greatest_difference(ours.policy(), plain.policy) <= 1e-4
         plain.occupancy = ours.occupancy()  # errors of the conic solver do not add up
@@ -42,6 +44,11 @@ def test_every_episode_is_that_of_a_literal_copy() -> None:
     assert rates.max() > 0.5  # some have grown
     assert ours.epoch > 10
     assert greatest_difference(ours.policy(), [0 * p + 0.5 for p in plain.policy]) > 0.1
+
+
+def test_a_rate_waits_for_its_pair_to_become_rarer() -> None:
+    with pytest.raises(am.InvalidInput, match=r"limit_scale: 0\.5 is not above 1/2"):
+        learner(0.5)
 
 
 def test_one_state_is_a_bandit_with_a_log_barrier() -> None:

@@ -13,7 +13,7 @@ from advmdp.kernels.model.row_status import BOUND, FREE
 from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import width_log_term
 from advmdp.steps.confidence import ConfidenceSet
-from advmdp.steps.workspace import with_known_rows
+from advmdp.steps.first_sets import with_known_rows
 from tests.outside.lower_bounds_kernel import LowerRows
 
 

@@ -88,13 +88,19 @@ class PlainUOBLogBarrier:
     """The learner, line by line."""
 
     def __init__(
-        self, sizes: tuple[int, ...], n_actions: int, eta: float, growth: float, log_term: float
+        self,
+        sizes: tuple[int, ...],
+        n_actions: int,
+        eta: float,
+        growth: float,
+        log_term: float,
+        ahead: float,
     ) -> None:
-        self.growth, self.log_term = growth, log_term
+        self.growth, self.log_term, self.ahead = growth, log_term, ahead
         self.counters = Counters(sizes, n_actions)
         self.occupancy: Table = [np.full(m.shape, 1.0 / m.size) for m in self.counters.transitions]
         self.rate = [np.full(n.shape, eta) for n in self.counters.visits]
-        self.limit = [np.full(n.shape, 2.0 * n.size) for n in self.counters.visits]
+        self.limit = [np.full(n.shape, ahead * n.size) for n in self.counters.visits]
 
     @property
     def policy(self) -> Table:
@@ -108,7 +114,7 @@ class PlainUOBLogBarrier:
         everywhere = comp_uob_table(self.policy, centre, width)
         for k, u in enumerate(everywhere):
             rare = 1.0 / u >= self.limit[k]
-            self.limit[k] = np.where(rare, 2.0 / u, self.limit[k])
+            self.limit[k] = np.where(rare, self.ahead / u, self.limit[k])
             self.rate[k] = np.where(rare, self.growth * self.rate[k], self.rate[k])
         visited = list(enumerate(zip(episode.states, episode.actions, strict=False)))
         bounds = np.array([comp_uob(self.policy, k, x, a, centre, width) for k, (x, a) in visited])

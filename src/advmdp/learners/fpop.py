@@ -27,7 +27,8 @@ from advmdp.learners.tuning import (
 )
 from advmdp.seeds import Seed, seed_words
 from advmdp.steps.confidence import ConfidenceSet, KnownTransition
-from advmdp.steps.workspace import free_balls, new_reach, no_visits
+from advmdp.steps.first_sets import free_balls, no_visits
+from advmdp.steps.workspace import new_reach
 
 
 class FPOP(FullInformationLearner, HasHorizon, HasEpochs):

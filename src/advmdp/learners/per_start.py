@@ -19,7 +19,7 @@ from advmdp.layout.start_view import StartView, start_views
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from advmdp.one_thread import OneThread
-from advmdp.steps.workspace import copy_of, no_visits
+from advmdp.steps.first_sets import copy_of, no_visits
 
 
 class PerStart(Shown, Sequence[MirrorDescent]):

@@ -22,13 +22,8 @@ from advmdp.kernels.sets.interface import known_transition
 from advmdp.kernels.sets.known import KnownRows
 from advmdp.layout import Floats, Layout, Table
 from advmdp.layout.checks import normalised_rows
-from advmdp.steps.workspace import (
-    copy_of,
-    free_balls,
-    free_boxes,
-    matrices_of,
-    with_known_rows,
-)
+from advmdp.steps.first_sets import copy_of, free_balls, free_boxes, with_known_rows
+from advmdp.steps.workspace import matrices_of
 
 SUM_TOLERANCE = 1e-9
 

@@ -14,7 +14,8 @@ from advmdp.kernels.ftrl.triples.step import Rates, TripleStep
 from advmdp.kernels.linear.block_system import Blocks
 from advmdp.kernels.model.measure import Measure
 from advmdp.layout import Floats, Layout
-from advmdp.steps.workspace import States, copy_of, new_certificate
+from advmdp.steps.first_sets import copy_of
+from advmdp.steps.workspace import States, new_certificate
 
 
 def new_fixed_dual(layout: Layout) -> FixedDual:
@@ -69,7 +70,7 @@ def new_triple_dual(layout: Layout, *, may_end: bool = False) -> TripleDual:
 
 
 def new_triple_step(
-    layout: Layout, measure: Measure, barrier: float, limit: Floats, growth: float
+    layout: Layout, measure: Measure, barrier: float, limit: Floats, growth: float, ahead: float
 ) -> TripleStep:
     """The log-barrier step from an initial measure."""
     fixed = FixedMeasure(*measure, np.zeros(layout.n_states, dtype=np.uint8))
@@ -78,6 +79,7 @@ def new_triple_step(
     return TripleStep(
         measure=fixed,
         growth=growth,
+        ahead=ahead,
         rates=rates,
         cost=np.zeros(layout.n_rows),
         clock=np.zeros(1, dtype=np.int64),

@@ -28,6 +28,7 @@ from advmdp.steps.constraints import (
     find_multipliers,
     minimum_under,
 )
+from advmdp.steps.first_sets import free_boxes
 from advmdp.steps.ftrl_workspace import new_fixed_measure, new_triple_dual
 from advmdp.steps.minimum import (
     Minimum,
@@ -36,7 +37,7 @@ from advmdp.steps.minimum import (
     solve_certified,
     value_of,
 )
-from advmdp.steps.workspace import free_boxes, new_reach
+from advmdp.steps.workspace import new_reach
 
 
 def minimise_over_set(cost: Any, transitions: Any, regulariser: Any, constraints: Any) -> Minimum:

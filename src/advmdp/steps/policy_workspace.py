@@ -11,7 +11,7 @@ from advmdp.kernels.planning.columns import Columns, fill_columns
 from advmdp.kernels.planning.layer_extremes import Fill
 from advmdp.kernels.sets.box.rows import BoxRows
 from advmdp.layout import Floats, Layout
-from advmdp.steps.workspace import free_boxes, no_visits
+from advmdp.steps.first_sets import free_boxes, no_visits
 
 
 def new_columns(layout: Layout, rows: BoxRows) -> Columns:

@@ -37,7 +37,8 @@ from advmdp.learners.tuning import (
     checked_rate,
 )
 from advmdp.steps.confidence import AnyTransition, ConfidenceSet
-from advmdp.steps.workspace import copy_of, new_kl_step, new_reach, no_visits
+from advmdp.steps.first_sets import copy_of, no_visits
+from advmdp.steps.workspace import new_kl_step, new_reach
 
 
 class _AdaMirrorDescent(

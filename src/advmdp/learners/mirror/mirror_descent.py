@@ -45,9 +45,10 @@ from advmdp.learners.mirror.hinted import HintedLearner
 from advmdp.learners.mirror.hints import chosen_hint
 from advmdp.learners.mirror.initial_measure import is_balanced, uniform_measure
 from advmdp.learners.own_program import OwnProgram
-from advmdp.learners.tuning import checked_horizon, checked_layout
+from advmdp.learners.tuning import MAX_EPISODES, checked_horizon, checked_layout
 from advmdp.steps.confidence import ConfidenceSet
-from advmdp.steps.workspace import STEEPEST, copy_of, new_kl_step, new_reach, no_visits
+from advmdp.steps.first_sets import copy_of, no_visits
+from advmdp.steps.workspace import STEEPEST, new_kl_step, new_reach
 
 
 class LossProgram(OwnProgram):
@@ -280,6 +281,11 @@ class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, A
 
     def expect_others(self, n_episodes: int) -> None:
         """Every counter doubles as often as the visits of all learners make it."""
+        if n_episodes >= MAX_EPISODES:
+            raise InvalidInput(
+                f"{n_episodes} episodes in all contexts are too many to count; use fewer",
+                field="n_episodes",
+            )
         visits = self._state.visits
         starts = no_visits(self.layout, max(n_episodes, self.n_episodes)).starts
         self._state = self._state._replace(visits=visits._replace(starts=starts))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from advmdp.errors import InvalidInput
 from advmdp.kernels.ftrl.triples.step import TripleStep
 from advmdp.kernels.learners.mirror.mirror_descent import UPPER
 from advmdp.kernels.model.measure import Measure
@@ -52,6 +53,9 @@ class UOBLogBarrier(MirrorDescent):
     growth_scale
         Multiplies the exponent 1 / (7 ln T) of the growth [M]; 0 for constant rates, which saves
         the upper bounds of all pairs.
+    limit_scale
+        Multiplies the 2 of rho, at its start and whenever a rate grows [M]; above 1/2, so that a
+        rate waits for its pair to become rarer.
     log_scale
         Multiplies ln(T |X| |A| / delta) in the confidence widths, as in ``UOBREPS``.
 
@@ -85,6 +89,7 @@ class UOBLogBarrier(MirrorDescent):
         eta_scale: float = 1.0,
         growth_scale: float = 1.0,
         hint: HintChoice = None,
+        limit_scale: float = 1.0,
     ) -> None:
         layout, n_episodes = checked_layout(layout), checked_horizon(n_episodes)
         self.delta = delta = checked_delta(delta)
@@ -93,6 +98,7 @@ class UOBLogBarrier(MirrorDescent):
         rate = scaled_rate(eta, min(0.5, balanced), eta_scale, "eta")
         growth = checked_rate(growth_scale, "growth_scale", zero_allowed=True)
         self._rates = (rate, math.exp(min(growth / (7.0 * log_horizon), 1.0)))
+        self._ahead = _checked_factor(limit_scale)
         super().__init__(
             layout,
             n_episodes,
@@ -108,6 +114,16 @@ class UOBLogBarrier(MirrorDescent):
 
     def _new_step(self, layout: Layout, measure: Measure) -> TripleStep:
         sizes = np.repeat(layout.layer_sizes[:-1], layout.layer_sizes[:-1])
-        limit = 2.0 * layout.n_actions * np.repeat(sizes, layout.n_actions).astype(np.float64)
+        limit = (
+            self._ahead * layout.n_actions * np.repeat(sizes, layout.n_actions).astype(np.float64)
+        )
         rate, growth = self._rates
-        return new_triple_step(layout, measure, 1.0 / rate, limit, growth)
+        return new_triple_step(layout, measure, 1.0 / rate, limit, growth, self._ahead)
+
+
+def _checked_factor(limit_scale: float) -> float:
+    """How much rarer a pair has to become for its rate to grow."""
+    factor = 2.0 * checked_rate(limit_scale, "limit_scale")
+    if factor <= 1.0:
+        raise InvalidInput(f"{limit_scale} is not above 1/2", field="limit_scale")
+    return factor

@@ -26,8 +26,8 @@ from advmdp.learners.tuning import (
     scaled_rate,
     width_log_term,
 )
+from advmdp.steps.first_sets import no_visits
 from advmdp.steps.policy_workspace import first_estimate
-from advmdp.steps.workspace import no_visits
 
 
 class _EmpiricalPolicy(FullInformationLearner, HasHorizon):

@@ -47,7 +47,7 @@ from advmdp.learners.saving.state_checks import (
     require_sums,
 )
 from advmdp.learners.saving.state_checks import check_state as check_state
-from advmdp.steps.workspace import MOST_VISITS
+from advmdp.steps.first_sets import MOST_VISITS
 
 # ---------------------------------------------------------------------- counters
 

@@ -19,7 +19,8 @@ from advmdp.learners.stochastic.optimistic import (
 from advmdp.learners.stochastic.ucbvi import empty_model
 from advmdp.learners.tuning import checked_delta, checked_layout, checked_rate
 from advmdp.steps.confidence import ConfidenceSet
-from advmdp.steps.workspace import free_balls, new_reach
+from advmdp.steps.first_sets import free_balls
+from advmdp.steps.workspace import new_reach
 
 MOST_KEPT = 10**9  # steps of the episodes in a window
 

@@ -6,7 +6,7 @@
 which is the minimum of  <q, C> - sum b ln q  with  C = l^_t + b / q_t: a search from v = 0 starts
 at q_t.  Before the step, with u_t the upper occupancy bounds of the episode,
 
-    where 1 / u_t(x, a) >= rho(x, a):   rho = 2 / u_t(x, a),   eta(x, a) = growth * eta(x, a)
+    where 1 / u_t(x, a) >= rho(x, a):   rho = ahead / u_t(x, a),   eta(x, a) = growth * eta(x, a)
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class TripleStep(NamedTuple):
 
     measure: FixedMeasure
     growth: Number[float]  # of eta; one for constant rates
+    ahead: Number[float]  # how much rarer a pair has to become for the next growth
     rates: Rates
     cost: Lasting[Floats]  # (R,) losses since the last solution
     clock: Lasting[Counts]  # (1,) whether the rates were raised since the last solution
@@ -63,7 +64,7 @@ def raise_rates(graph: Graph, step: TripleStep, policy: Floats, rows: Any, reach
         step.old.barrier[r] = step.rates.barrier[r]
         step.old.limit[r] = step.rates.limit[r]
         if step.upper[r] * step.rates.limit[r] <= 1.0:
-            step.rates.limit[r] = 2.0 / max(step.upper[r], 1e-300)
+            step.rates.limit[r] = step.ahead / max(step.upper[r], 1e-300)
             step.rates.barrier[r] /= step.growth
 
 
