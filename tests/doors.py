@@ -78,6 +78,7 @@ _KIND_OF_PARAMETER = {
     "baseline": ("maybe name", "damped"),
     "baseline_memory": ("whole", 5),
     "hint": ("maybe object", None),
+    "hint_weight": ("maybe real", 0.5),
     "late": ("name", "own-time"),
     "total_delay": ("whole", 7),
     "n_contexts": ("whole", 2),
