@@ -92,6 +92,7 @@ _KIND_OF_PARAMETER = {
     "log_barrier": ("maybe real", 0.1),
     "dilation": ("maybe real", 0.1),
     "delta": ("real", 0.1),
+    "limit_scale": ("real", 0.75),
 }
 
 
@@ -231,6 +232,7 @@ DOORS: dict[str, Door] = {
             **ON_LAYOUT,
             "first": ("maybe whole", 4),
             "delta": ("real", 0.1),
+    "limit_scale": ("real", 0.75),
             "eta": ("maybe real", 0.1),
         },
     ),
