@@ -232,7 +232,6 @@ DOORS: dict[str, Door] = {
             **ON_LAYOUT,
             "first": ("maybe whole", 4),
             "delta": ("real", 0.1),
-    "limit_scale": ("real", 0.75),
             "eta": ("maybe real", 0.1),
         },
     ),
