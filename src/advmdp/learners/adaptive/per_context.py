@@ -26,7 +26,7 @@ from advmdp.learners.base import (
     plays_compiled,
 )
 from advmdp.learners.compiled import CompiledLearner, checked_class
-from advmdp.learners.contract_checks import takes_any_losses
+from advmdp.learners.contract_checks import horizon_of, takes_any_losses
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.pair_knowledge import PairKnowledge
 from advmdp.learners.saving.saveable import Saveable, Saved
@@ -106,7 +106,7 @@ class PerContext(
             for learner in self.learners[1:]:
                 learner.share_counts(self.learners[0])
         for learner in self.learners if self.n_contexts > 1 else ():
-            learner.expect_others(self.n_contexts * getattr(learner, "n_episodes", 0))
+            learner.expect_others(self.n_contexts * (horizon_of(learner) or 0))
         self._context, self._episodes = 0, 0
 
     # ------------------------------------------------------------------ the contract
