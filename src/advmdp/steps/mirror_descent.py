@@ -27,7 +27,7 @@ from advmdp.steps.spare import Spare
 from advmdp.steps.workspace import new_measure, new_solver
 
 # Of ``project_weights``: all its arrays are made in this package, so their types never change.
-_MACHINE_CODE: dict[tuple[type, bool | None], Callable[..., tuple[bool, float]]] = {}
+_MACHINE_CODE: dict[tuple[type, bool | None, type], Callable[..., tuple[bool, float]]] = {}
 
 
 class Projection(NamedTuple):
@@ -94,7 +94,7 @@ class Projector:
         else:
             table = layout.gather_triples(weights, "weights")
         arguments = (graph, table, measure, confidence.rows, solver, in_logs)
-        which = (type(confidence.rows), solver.wide)
+        which = (type(confidence.rows), solver.wide, type(solver.couplings))
         if which not in _MACHINE_CODE:
             _MACHINE_CODE[which] = machine_code(project_weights, *arguments)
         certified, cost = _MACHINE_CODE[which](*arguments)

@@ -13,14 +13,14 @@ from advmdp.kernels.kl.projection import Solver
 from advmdp.kernels.kl.step import STEEPEST as STEEPEST
 from advmdp.kernels.kl.step import KLStep
 from advmdp.kernels.lanes.vectors import N_LANES
-from advmdp.kernels.linear.block_system import Blocks
+from advmdp.kernels.linear.block_system import Blocks, FullCouplings, Strips
 from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.planning.linear_maximum import Reach
 from advmdp.kernels.planning.occupancy_lanes import DEEP as DEEP_LANES
 from advmdp.kernels.planning.occupancy_lanes import LONGEST, ReachInLanes
 from advmdp.kernels.planning.occupancy_packs import ReachInPacks
 from advmdp.kernels.sets.held import UNKNOWN, HeldRows
-from advmdp.kernels.sets.packed import PackedRows
+from advmdp.kernels.sets.packed import ListedSuccessors, PackedRows, SharedSuccessors
 from advmdp.kernels.steps.interface import Certificate
 from advmdp.layout import Floats, Layout
 
@@ -32,6 +32,8 @@ LEAST_PACKED = 4
 # Packs of wider layers do not stay in the nearest memory, and their tables are half as much again
 # as all others.
 MOST_PACKED = 40
+# Rows that list more successors than this are solved one by one.
+LONGEST_LISTED = 8
 # Wider layers keep no factors: these would be most of a learner's file.
 MOST_KEPT = NARROW
 # Conjugate gradients need more products the more layers there are, and a product over scattered
@@ -80,6 +82,7 @@ def new_solver(layout: Layout, *, keeps: bool = False) -> Solver:
         dual=dual,
         vectors=Vectors(*(np.zeros(states) for _ in Vectors._fields)),
         blocks=blocks,
+        couplings=_new_couplings(layout),
         kept=KeptFactor(np.zeros(n_kept), np.zeros(min(n_kept, 1), dtype=np.uint8)),
         disturbance=_no_disturbance(layout, n_kept),
         certificate=new_certificate(),
@@ -114,40 +117,67 @@ def _new_held_rows(layout: Layout) -> HeldRows:
     )
 
 
-def _has_packs(layout: Layout) -> bool:
+def _has_dense_packs(layout: Layout) -> bool:
     """Whether rows are dense, and long enough to gain by lying side by side."""
     sizes = layout.layer_sizes
     return layout.is_dense and LEAST_PACKED <= max(sizes) <= MOST_PACKED
 
 
-def _pack_places(layout: Layout, n_layers: int) -> tuple[States, States, int, int]:
-    """The first slot and entry of the packs of each of the first layers, and how many there are.
+def _has_listed_packs(layout: Layout) -> bool:
+    """Whether rows list few successors, and layers are wide but factored (``DEEP``)."""
+    if layout.is_dense or max(layout.layer_sizes) <= NARROW or is_wide(layout):
+        return False
+    return int(layout.row_sizes().max()) <= LONGEST_LISTED
 
-    None where the layout has no packs.
-    """
-    sizes = layout.layer_sizes[: n_layers + 1] if _has_packs(layout) else ()
-    rows = [-(-n * layout.n_actions // N_LANES) * N_LANES for n in sizes[:-1]]
-    entries = [count * n for count, n in zip(rows, sizes[1:], strict=False)]
+
+def _pack_widths(layout: Layout) -> list[int]:
+    """How many entries the rows of each layer have in a pack; none where there are no packs."""
+    if _has_listed_packs(layout):
+        starts = [layout.layer_rows(k).start for k in range(layout.n_layers)]
+        return [int(n) for n in np.maximum.reduceat(layout.row_sizes(), starts)]
+    return list(layout.layer_sizes[1:]) if _has_dense_packs(layout) else []
+
+
+def _pack_places(layout: Layout, widths: list[int]) -> tuple[States, States, int, int]:
+    """The first slot and entry of the packs of the layers with these widths, and how many each."""
+    sizes = layout.layer_sizes[: len(widths)]
+    rows = [-(-n * layout.n_actions // N_LANES) * N_LANES for n in sizes]
+    entries = [count * n for count, n in zip(rows, widths, strict=True)]
     starts = (np.cumsum([0, *parts])[:-1].astype(np.uint32) for parts in (rows, entries))
     return (*starts, sum(rows), sum(entries))  # type: ignore[return-value]
 
 
 def _new_packed_rows(layout: Layout) -> PackedRows:
     """Room for all rows in packs of eight."""
-    slot_at, entry_at, n_slots, n_entries = _pack_places(layout, layout.n_layers)
+    widths = _pack_widths(layout)
+    slot_at, entry_at, n_slots, n_entries = _pack_places(layout, widths)
     shapes = {"n_packs": len(slot_at), "slot": layout.n_rows if n_slots else 0}
     tables = ("weight", "lower", "upper", "low", "high", "chance", "free")
     shapes |= dict.fromkeys(tables, n_entries)
     shapes |= dict.fromkeys(("resting", "distant"), n_slots // N_LANES)
     counted = ("n_packs", "slot", "row", "start", "resting", "distant")
+    arrays = {
+        name: np.zeros(shapes.get(name, n_slots), dtype=np.int64 if name in counted else None)
+        for name in PackedRows._fields[3:-1]
+    }
     return PackedRows(
-        slot_at,
-        entry_at,
-        *(
-            np.zeros(shapes.get(name, n_slots), dtype=np.int64 if name in counted else None)
-            for name in PackedRows._fields[2:]
-        ),
+        width=np.array(widths, dtype=np.uint32),
+        slot_at=slot_at,
+        entry_at=entry_at,
+        successors=_new_successors(layout, n_slots, n_entries, widths),
+        **arrays,
     )
+
+
+def _new_successors(
+    layout: Layout, n_slots: int, n_entries: int, widths: list[int]
+) -> SharedSuccessors | ListedSuccessors:
+    """What packs need where each row lists its own successors."""
+    if not _has_listed_packs(layout):
+        return SharedSuccessors(np.zeros(0))
+    near, length = (np.zeros(n, dtype=np.int64) for n in (n_entries, n_slots))
+    longest = max(widths)
+    return ListedSuccessors(near, np.zeros(n_entries), length, np.ones(longest), np.zeros(longest))
 
 
 def _new_merged_rows(layout: Layout) -> MergedRows:
@@ -194,6 +224,24 @@ def _new_blocks(layout: Layout) -> Blocks:
     return Blocks(np.zeros(slots.shape[1]), diagonal_at, coupling_at, *slots, *scratch)
 
 
+def _new_couplings(layout: Layout) -> FullCouplings | Strips:
+    """Where eight columns of C[k] have their first entries, if that is worth knowing."""
+    nothing = np.zeros(0, dtype=np.uint32)
+    if not _has_listed_packs(layout):
+        return FullCouplings(nothing)
+    strip_at, tops = np.zeros(layout.n_layers, dtype=np.uint32), [nothing]
+    owner = layout.entry_rows() // layout.n_actions
+    for k in range(1, layout.n_layers - 1):
+        part = layout.layer_entries(k)
+        line = owner[part] - layout.layer_start[k]
+        strip = (layout.entry_successors()[part] - layout.layer_start[k + 1]) // N_LANES
+        top = np.full(-(-layout.layer_sizes[k + 1] // N_LANES), layout.layer_sizes[k])
+        np.minimum.at(top, strip, line)
+        strip_at[k] = sum(map(len, tops))
+        tops.append((top // N_LANES * N_LANES).astype(np.uint32))
+    return Strips(strip_at, np.concatenate(tops))
+
+
 def _all_pairs(here: States, there: States) -> States:
     """Two lines: the first and the second states of all pairs, in the order of the blocks."""
     return np.stack([np.repeat(here, len(there)), np.tile(there, len(here))])
@@ -225,9 +273,9 @@ def _new_lanes(layout: Layout) -> ReachInLanes:
 
 def _new_packs(layout: Layout) -> ReachInPacks:
     """Room for the boxes of all rows but the last layer's, where rows are dense and short."""
-    narrow = max(layout.layer_sizes) <= NARROW
-    n_layers = layout.n_layers - 1 if narrow else 0
-    slot_at, entry_at, n_slots, n_entries = _pack_places(layout, n_layers)
+    packs = _has_dense_packs(layout) and max(layout.layer_sizes) <= NARROW
+    widths = _pack_widths(layout)[:-1] if packs else []
+    slot_at, entry_at, n_slots, n_entries = _pack_places(layout, widths)
     start = np.zeros(n_slots, dtype=np.int64)
     for k, at in enumerate(slot_at):
         begins = layout.row_start[layout.layer_rows(k)]

@@ -11,14 +11,28 @@ from typing import Any
 
 from ..lanes.packs import add_packs, gather_pack, scatter_pack
 from ..lanes.vectors import N_LANES
-from ..model.graph import Floats, Graph, layer_begin, layer_end, n_layers, row_begin, row_size
+from ..model.graph import (
+    Floats,
+    Graph,
+    layer_begin,
+    layer_end,
+    n_layers,
+    row_begin,
+    row_size,
+)
 from ..model.log_storage import linear
 from ..model.measure import Measure
 from ..model.row_status import is_bound
+from ..runtime.dispatch import dispatched
 from ..runtime.indices import int64
 from ..runtime.targets import kernel, leaf
 from ..sets.held import SMALLEST, UNKNOWN, hold_written, is_written
-from ..sets.interface import guess_packed, load_pack, solve_packed, solves_packs
+from ..sets.interface import (
+    guess_packed,
+    load_pack,
+    solve_packed,
+    solves_packs,
+)
 from ..sets.packed import DISTANT, NEARBY, PackedRows, spread_pack
 from .dual import Dual
 
@@ -51,9 +65,17 @@ def begin_of(packed: PackedRows, k: int, i: int, size: int) -> int:
 
 
 @leaf
-def width_of(graph: Graph, k: int) -> int:
-    """How many successors the rows of layer k have."""
-    return row_size(graph, layer_begin(graph, k) * graph.n_actions)
+def width_of(packed: PackedRows, k: int) -> int:
+    """How many entries the rows of layer k have in a pack."""
+    return int64(packed.width[k])
+
+
+@leaf
+def entry_in(graph: Graph, packed: PackedRows, r: int, slot: int) -> int:
+    """The first entry of a row in its pack; the next one is eight places on."""
+    k = int64(graph.layer[graph.owner[r]])
+    lane = slot - int64(packed.slot_at[k])
+    return begin_of(packed, k, lane // N_LANES, width_of(packed, k)) + lane % N_LANES
 
 
 # ---------------------------------------------------------------------- which rows
@@ -81,6 +103,24 @@ def list_rows(graph: Graph, k: int, rows: Any, dual: Dual) -> int:
     return at - begin
 
 
+@leaf
+def load_shared(
+    successors: Any, graph: Graph, measure: Measure, rows: Any, packed: PackedRows, k: int, i: int
+) -> None:
+    begin = begin_of(packed, k, i, width_of(packed, k))
+    slot = slot_in(packed, k, i)
+    size = width_of(packed, k)
+    gather_pack(measure.chance, packed.start, slot, packed.weight, begin, size)
+    load_pack(rows, packed, begin, slot, size)
+
+
+@dispatched("successors", default=load_shared)
+def load_rows(
+    successors: Any, graph: Graph, measure: Measure, rows: Any, packed: PackedRows, k: int, i: int
+) -> None:
+    """Lay the rows of pack i of layer k, which has its slots, and their bounds side by side."""
+
+
 @kernel
 def choose_packs(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
     """Lay the rows that bounds are expected to hold side by side."""
@@ -88,7 +128,6 @@ def choose_packs(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
     for r in range(packed.slot.shape[0]):
         packed.slot[r] = -1
     for k in range(n_layers(graph)):
-        size = width_of(graph, k)
         first = int64(packed.slot_at[k])
         count = list_rows(graph, k, rows, dual)
         packed.n_packs[k] = count // N_LANES
@@ -100,9 +139,7 @@ def choose_packs(graph: Graph, measure: Measure, rows: Any, dual: Dual) -> None:
             hold_written(dual.held, r, math.nan, 1.0, 0.0, 0.0)
         for i in range(packed.n_packs[k]):
             slot = slot_in(packed, k, i)
-            begin = begin_of(packed, k, i, size)
-            gather_pack(measure.chance, packed.start, slot, packed.weight, begin, size)
-            load_pack(rows, packed, begin, slot, size)
+            load_rows(packed.successors, graph, measure, rows, packed, k, i)
             rests = 1
             distant = NEARBY
             for lane in range(slot, slot + N_LANES):
@@ -155,19 +192,34 @@ def rest_pack(packed: PackedRows, begin: int, slot: int, size: int) -> None:
 
 
 @leaf
+def solve_shared(
+    successors: Any, graph: Graph, rows: Any, dual: Dual, k: int, i: int, rests: bool
+) -> None:
+    packed = dual.packed
+    size = width_of(packed, k)
+    slot = slot_in(packed, k, i)
+    begin = begin_of(packed, k, i, size)
+    if rests:
+        rest_pack(packed, begin, slot, size)
+    else:
+        solve_packed(rows, packed, begin, dual.tilt, dual.beta, layer_end(graph, k), slot, size)
+
+
+@dispatched("successors", default=solve_shared)
+def solve_rows(
+    successors: Any, graph: Graph, rows: Any, dual: Dual, k: int, i: int, rests: bool
+) -> None:
+    """The row problems of a pack; where it ``rests`` the rows are their own solutions."""
+
+
+@leaf
 def solve_packs(graph: Graph, k: int, rows: Any, dual: Dual, at_zero: bool) -> None:
     """The row problems of all packs of a layer."""
     packed = dual.packed
     if has_packs(dual):
-        size = width_of(graph, k)
-        there = layer_end(graph, k)
         for i in range(packed.n_packs[k]):
-            slot = slot_in(packed, k, i)
-            begin = begin_of(packed, k, i, size)
-            if at_zero and packed.resting[slot // N_LANES] == 1:
-                rest_pack(packed, begin, slot, size)
-            else:
-                solve_packed(rows, packed, begin, dual.tilt, dual.beta, there, slot, size)
+            rests = at_zero and packed.resting[slot_in(packed, k, i) // N_LANES] == 1
+            solve_rows(packed.successors, graph, rows, dual, k, i, rests)
 
 
 @leaf
@@ -200,11 +252,8 @@ def put_back(graph: Graph, r: int, dual: Dual) -> bool:
     packed.flow[slot] = 0.0
     if not is_written(dual.held, r):
         return False
-    k = int64(graph.layer[graph.owner[r]])
-    size = row_size(graph, r)
-    lane = slot - int64(packed.slot_at[k])
-    e = begin_of(packed, k, lane // N_LANES, size) + lane % N_LANES
-    for j in range(size):
+    e = entry_in(graph, packed, r, slot)
+    for j in range(row_size(graph, r)):
         p = dual.held.work[row_begin(graph, r) + j]
         is_free = dual.held.group[row_begin(graph, r) + j] == 1
         packed.chance[e + N_LANES * j] = p
@@ -217,17 +266,43 @@ def put_back(graph: Graph, r: int, dual: Dual) -> bool:
 
 
 @leaf
+def pour_shared(successors: Any, graph: Graph, k: int, dual: Dual) -> None:
+    packed = dual.packed
+    add_packs(
+        packed.chance, int64(packed.entry_at[k]), packed.n_packs[k], width_of(packed, k),
+        packed.flow, int64(packed.slot_at[k]), dual.flows.other_sum, layer_end(graph, k),
+    )  # fmt: skip
+
+
+@dispatched("successors", default=pour_shared)
+def pour_rows(successors: Any, graph: Graph, k: int, dual: Dual) -> None:
+    """Add the flows of the rows in the packs of a layer, of which there are some."""
+
+
+@leaf
 def pour_packs(graph: Graph, k: int, dual: Dual) -> None:
     """Add the flows of the rows in packs to the inflows of their successors."""
-    packed = dual.packed
-    if has_packs(dual) and packed.n_packs[k] > 0:
-        add_packs(
-            packed.chance, int64(packed.entry_at[k]), packed.n_packs[k], width_of(graph, k),
-            packed.flow, int64(packed.slot_at[k]), dual.flows.other_sum, layer_end(graph, k),
-        )  # fmt: skip
+    if has_packs(dual) and dual.packed.n_packs[k] > 0:
+        pour_rows(dual.packed.successors, graph, k, dual)
 
 
 # ---------------------------------------------------------------------- the Hessian, the commit
+
+
+@leaf
+def guess_shared(
+    successors: Any, graph: Graph, rows: Any, packed: PackedRows, push: Floats, k: int, i: int
+) -> None:
+    size = width_of(packed, k)
+    begin = begin_of(packed, k, i, size)
+    guess_packed(rows, packed, begin, push, layer_end(graph, k), slot_in(packed, k, i), size)
+
+
+@dispatched("successors", default=guess_shared)
+def guess_rows(
+    successors: Any, graph: Graph, rows: Any, packed: PackedRows, push: Floats, k: int, i: int
+) -> None:
+    """Which bounds will hold in a pack that rests."""
 
 
 @leaf
@@ -236,20 +311,17 @@ def guess_packs(graph: Graph, rows: Any, dual: Dual, push: Floats) -> None:
     packed = dual.packed
     if has_packs(dual):
         for k in range(n_layers(graph)):
-            size = width_of(graph, k)
             for i in range(packed.n_packs[k]):
-                slot = slot_in(packed, k, i)
-                begin = begin_of(packed, k, i, size)
-                if packed.resting[slot // N_LANES] == 1:
-                    guess_packed(rows, packed, begin, push, layer_end(graph, k), slot, size)
+                if packed.resting[slot_in(packed, k, i) // N_LANES] == 1:
+                    guess_rows(packed.successors, graph, rows, packed, push, k, i)
 
 
 @leaf
 def write_curvature(graph: Graph, k: int, dual: Dual) -> None:
-    """``linear/blocks: prepare_row`` for all rows in packs of a layer."""
+    """``linear/blocks: prepare_row`` for all rows in packs of a layer with common successors."""
     packed = dual.packed
     if has_packs(dual):
-        size = width_of(graph, k)
+        size = width_of(packed, k)
         for i in range(packed.n_packs[k]):
             slot = slot_in(packed, k, i)
             begin = begin_of(packed, k, i, size)
@@ -259,16 +331,25 @@ def write_curvature(graph: Graph, k: int, dual: Dual) -> None:
 
 
 @leaf
+def write_shared(successors: Any, packed: PackedRows, k: int, i: int, out: Floats) -> None:
+    begin = begin_of(packed, k, i, width_of(packed, k))
+    slot = slot_in(packed, k, i)
+    scatter_pack(packed.chance, begin, packed.start, slot, out, width_of(packed, k))
+
+
+@dispatched("successors", default=write_shared)
+def write_rows(successors: Any, packed: PackedRows, k: int, i: int, out: Floats) -> None:
+    """p_beta of the rows of a pack, in a table of rows."""
+
+
+@leaf
 def write_solutions(graph: Graph, dual: Dual) -> None:
     """p_beta of all rows in packs, where the commit looks for it."""
     packed = dual.packed
     if has_packs(dual):
         for k in range(n_layers(graph)):
-            size = width_of(graph, k)
             for i in range(packed.n_packs[k]):
-                slot = slot_in(packed, k, i)
-                begin = begin_of(packed, k, i, size)
-                scatter_pack(packed.chance, begin, packed.start, slot, dual.held.work, size)
+                write_rows(packed.successors, packed, k, i, dual.held.work)
 
 
 @kernel
@@ -284,11 +365,8 @@ def spell_out(graph: Graph, r: int, dual: Dual) -> None:
     dual.held.scale[r] = packed.scale[slot]
     hold_written(dual.held, r, math.log(packed.scale[slot]), packed.mass[slot], 0.0, 0.0)
     dual.held.gain[r] = math.log(packed.growth[slot])
-    k = int64(graph.layer[graph.owner[r]])
-    size = row_size(graph, r)
-    lane = slot - int64(packed.slot_at[k])
-    e = begin_of(packed, k, lane // N_LANES, size) + lane % N_LANES
-    for j in range(size):
+    e = entry_in(graph, packed, r, slot)
+    for j in range(row_size(graph, r)):
         is_free = packed.free[e + N_LANES * j] >= 0.0
         dual.held.group[row_begin(graph, r) + j] = 1 if is_free else 0
 

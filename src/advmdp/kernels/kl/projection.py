@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..linear.block_system import Blocks
+from ..linear.block_system import Blocks, FullCouplings, Strips
 from ..model.graph import (
     Graph,
     layer_begin,
@@ -34,6 +34,7 @@ from ..steps.interface import (
     VALUE,
     Certificate,
 )
+from . import listed_packs as listed_packs  # registers itself, as does the next one
 from .commit import commit
 from .disturbance import Disturbance, flows_after_path, forget_disturbance, is_known
 from .dual import Dual
@@ -41,6 +42,7 @@ from .evaluation import evaluate
 from .imbalance import begin_line_search, measure_imbalance
 from .known.passes import NEAR, near_exponential, tilt_near
 from .known.sweep import begin_known, divide_shares, evaluate_known, only_policy_moves
+from .linear import sparse_blocks as sparse_blocks
 from .linear.conjugate import Vectors
 from .linear.directions import newton_step, scaling_direction
 from .linear.kept_factor import KeptFactor, keep_factor
@@ -68,6 +70,7 @@ class Solver(NamedTuple):
     dual: Dual
     vectors: Vectors
     blocks: Blocks
+    couplings: FullCouplings | Strips
     kept: KeptFactor
     disturbance: Disturbance
     certificate: Certificate

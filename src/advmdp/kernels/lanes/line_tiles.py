@@ -15,19 +15,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .line_sums import Floats, Strip, write_strips
-from .registers import in_registers, repeat
+from .registers import in_registers, repeat, repeat_any
 from .vectors import N_LANES
 
 HEIGHTS = (8, 4, 2, 1)  # lines of a tile: eights, then what is left of them
 
 
-def _tile(
-    strip: Strip, table: Any, lines: list[Any], left: list[Any], right: list[Any], count: Any
-) -> None:
-    """Lines of ``out`` and the columns of a strip; at least one line of ``right``."""
+def _less_products(
+    strip: Strip,
+    table: Any,
+    places: list[Any],
+    left: list[Any],
+    right: list[Any],
+    count: Any,
+    repeat: Callable[..., list[Any]],
+) -> list[Any]:
+    """What is left of lines of ``out`` in the columns of a strip."""
     builder = strip.builder
     (left_begin, left_stride), (right_begin, right_stride) = left, right
-    places = [strip.place(table, line) for line in lines]
 
     def grown(j: Any, held: Sequence[Any]) -> list[Any]:
         row = strip.load(table, builder.add(right_begin, builder.mul(j, right_stride)))
@@ -38,9 +43,7 @@ def _tile(
             for factor, old in zip(factors, held, strict=True)
         ]
 
-    start = [builder.load(place, align=8) for place in places]
-    for place, value in zip(places, repeat(builder, count, start, grown), strict=True):
-        builder.store(value, place, align=8)
+    return repeat(builder, count, [builder.load(place, align=8) for place in places], grown)
 
 
 def _subtract_products(
@@ -60,7 +63,14 @@ def _subtract_products(
         numbers = [builder.add(first, first.type(i)) for i in range(n_lines)]
         lines = [builder.add(out, builder.mul(i, out_stride)) for i in numbers]
         sides = [builder.add(left, first), left_stride], [right, right_stride]
-        return lambda strip: _tile(strip, table, lines, *sides, count)
+
+        def tile(strip: Strip) -> None:
+            places = [strip.place(table, line) for line in lines]
+            held = _less_products(strip, table, places, *sides, count, repeat)
+            for place, value in zip(places, held, strict=True):
+                builder.store(value, place, align=8)
+
+        return tile
 
     at = count.type(0)
     with builder.if_then(builder.icmp_signed(">", count, count.type(0))):
@@ -96,3 +106,80 @@ def subtract_products(
                 factor = table[left + j * left_stride + i]
                 total -= factor * table[right + j * right_stride + c]
             table[out + i * out_stride + c] = total
+
+
+def _eliminate_lines(
+    builder: Any,
+    table: Any,
+    out: Any,
+    out_stride: Any,
+    left: Any,
+    left_stride: Any,
+    right: Any,
+    right_stride: Any,
+    count: Any,
+    square: Any,
+    height: Any,
+    size: Any,
+) -> None:
+    def coefficient(t: int, i: int) -> Any:
+        at = builder.add(square, builder.mul(left_stride, count.type(t)))
+        return builder.load(builder.gep(table, [builder.add(at, count.type(i))]))
+
+    def finished(strip: Strip, held: Sequence[Any]) -> list[Any]:
+        lines = list(held)
+        for t in range(len(lines)):
+            lines[t] = builder.fmul(lines[t], strip.spread(coefficient(t, t)))
+            for i in range(t + 1, len(lines)):
+                factor = strip.spread(builder.fneg(coefficient(t, i)))
+                lines[i] = strip.fused(factor, lines[t], lines[i])
+        return lines
+
+    def tiles(n_lines: int) -> Callable[[Strip], None]:
+        lines = [builder.add(out, builder.mul(out_stride, count.type(i))) for i in range(n_lines)]
+
+        def tile(strip: Strip) -> None:
+            sides = [left, left_stride], [right, right_stride]
+            places = [strip.place(table, line) for line in lines]
+            held = _less_products(strip, table, places, *sides, count, repeat_any)
+            for place, value in zip(places, finished(strip, held), strict=True):
+                builder.store(value, place, align=8)
+
+        return tile
+
+    with builder.if_then(builder.icmp_signed(">", size, size.type(0))):
+        for n_lines in HEIGHTS:
+            with builder.if_then(builder.icmp_signed("==", height, height.type(n_lines))):
+                write_strips(builder, size, tiles(n_lines))
+
+
+@in_registers(_eliminate_lines)
+def eliminate_lines(
+    table: Floats,
+    out: int,
+    out_stride: int,
+    left: int,
+    left_stride: int,
+    right: int,
+    right_stride: int,
+    count: int,
+    square: int,
+    height: int,
+    size: int,
+) -> None:
+    """``subtract_products``, and then what the lines of ``out`` owe one another.
+
+    The square that begins at ``square``, with lines ``left_stride`` apart, holds in column i the
+    coefficients of line i, and on its diagonal what the line is multiplied with in the end.
+    ``height`` is one of ``HEIGHTS``.
+    """
+    for i in range(height):
+        for c in range(size):
+            total = table[out + i * out_stride + c]
+            for j in range(count):
+                factor = table[left + j * left_stride + i]
+                total -= factor * table[right + j * right_stride + c]
+            for t in range(i):
+                factor = table[square + t * left_stride + i]
+                total -= factor * table[out + t * out_stride + c]
+            table[out + i * out_stride + c] = total * table[square + i * left_stride + i]

@@ -149,36 +149,41 @@ def factor_together(graph: Graph, blocks: Blocks, direction: Floats) -> None:
 
 
 @leaf
-def substitute_forward(graph: Graph, blocks: Blocks, direction: Floats) -> None:
-    """direction = L^{-1} direction.
+def substitute_in_layer(graph: Graph, k: int, blocks: Blocks, direction: Floats) -> None:
+    """``direction = L^{-1} direction`` in layer k, and what the next layer loses by it.
 
-    A column of L is a line of the mirrored block; factors that threads made are not mirrored.
+    A column of L is a line of the upper triangle; factors that threads made are not mirrored.
     """
     entries = blocks.entries
-    last = n_layers(graph) - 1
-    for k in range(1, last + 1):
-        here = layer_begin(graph, k)
-        there = layer_begin(graph, k + 1)
-        n = there - here
-        at = int64(blocks.diagonal_at[k])
+    here = layer_begin(graph, k)
+    there = layer_begin(graph, k + 1)
+    n = there - here
+    at = int64(blocks.diagonal_at[k])
+    for i in range(n):
+        found = direction[here + i] * entries[at + i * n + i]
+        direction[here + i] = found
+        if MAY_SHARE:
+            for t in shared(i + 1, n):
+                direction[place(here) + t] -= entries[place(at + i) + t * n] * found
+        else:
+            for t in range(i + 1, n):
+                direction[place(here) + t] -= entries[place(at + i * n) + t] * found
+        barrier()
+    if k + 1 < n_layers(graph):
+        width = layer_end(graph, k + 1) - there
         for i in range(n):
-            found = direction[here + i] * entries[at + i * n + i]
-            direction[here + i] = found
-            if MAY_SHARE:
-                for t in shared(i + 1, n):
-                    direction[place(here) + t] -= entries[place(at + i) + t * n] * found
-            else:
-                for t in range(i + 1, n):
-                    direction[place(here) + t] -= entries[place(at + i * n) + t] * found
-            barrier()
-        if k < last:
-            width = layer_end(graph, k + 1) - there
-            for i in range(n):
-                line = place(int64(blocks.coupling_at[k]) + i * width)
-                pull = direction[here + i]
-                for j in shared(0, width):
-                    direction[place(there) + j] -= pull * entries[line + j]
-            barrier()
+            line = place(int64(blocks.coupling_at[k]) + i * width)
+            pull = direction[here + i]
+            for j in shared(0, width):
+                direction[place(there) + j] -= pull * entries[line + j]
+        barrier()
+
+
+@leaf
+def substitute_forward(graph: Graph, blocks: Blocks, direction: Floats) -> None:
+    """direction = L^{-1} direction."""
+    for k in range(1, n_layers(graph)):
+        substitute_in_layer(graph, k, blocks, direction)
 
 
 @leaf
@@ -209,14 +214,20 @@ def substitute_back(graph: Graph, blocks: Blocks, direction: Floats) -> None:
             barrier()
 
 
+@leaf
+def begin_direction(gradient: Floats, direction: Floats) -> None:
+    """The right-hand side of a Newton step."""
+    for x in shared(0, direction.shape[0]):
+        direction[x] = -gradient[x]
+    barrier()
+
+
 @kernel
 def solve_blocks(
     graph: Graph, gradient: Floats, blocks: Blocks, direction: Floats, factored: bool
 ) -> None:
     """direction = -Hessian^{-1} gradient; the blocks are factored first if they are not yet."""
-    for x in shared(0, direction.shape[0]):
-        direction[x] = -gradient[x]
-    barrier()
+    begin_direction(gradient, direction)
     if MAY_SHARE and n_threads() > 1 and not factored:
         factor_together(graph, blocks, direction)
     else:

@@ -1,6 +1,6 @@
 """The storage of a symmetric system that couples a layer with itself and with the next one.
 
-Of a block D[k] on the diagonal only the lower triangle is used; C[k] couples layers k and k + 1.
+Of a block D[k] on the diagonal only one triangle is used; C[k] couples layers k and k + 1.
 """
 
 from __future__ import annotations
@@ -21,3 +21,16 @@ class Blocks(NamedTuple):
     slot_column: Common[Index]  # and that of its column
     pull: Scratch[Floats]  # (S,) scratch: the column that is being eliminated
     original: Scratch[Floats]  # (S,) scratch: pivots before their block was touched
+
+
+class FullCouplings(NamedTuple):
+    """Any state may be coupled with any of the next layer."""
+
+    none: Common[Index]  # (0,)
+
+
+class Strips(NamedTuple):
+    """Where the entries of C begin: a state is coupled with few of the next layer."""
+
+    at: Common[Index]  # (L,) where the strips of C[k] begin
+    top: Common[Index]  # of eight columns each: the first of eight lines with any entries

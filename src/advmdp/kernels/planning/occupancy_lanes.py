@@ -26,6 +26,7 @@ from ..runtime.targets import kernel, leaf
 from ..sets.interface import has_boxes, write_box
 
 LONGEST = 8  # the longest rows for which comparing all successors beats sorting them
+FEW = (3, 4)  # lengths of rows that stay in registers: those of grids
 DEEP = 8  # the fewest layers for which the lanes are filled
 
 
@@ -58,6 +59,27 @@ def _add_best(
     def entry(table: Any, j: Any) -> Any:
         return lanes.spread(builder.load(builder.gep(table, [j])))
 
+    def add(certain: Any, best: Any) -> None:
+        place = builder.gep(out, [begin])
+        found = lanes.times(lanes.spread(weight), lanes.add(certain, best))
+        lanes.store(lanes.add(lanes.load(place), found), place)
+
+    def of_few(count: int) -> None:
+        """The same with all values in registers."""
+        numbers = [size.type(j) for j in range(count)]
+        values = [value(j) for j in numbers]
+        rooms = [entry(room, j) for j in numbers]
+        certain, best = zero, lanes.every(float("inf"))
+        for i, price in enumerate(values):
+            cost = lanes.times(lanes.spread(slack), price)
+            for other, width in zip(values, rooms, strict=True):
+                if other is not price:
+                    gain = lanes.larger(lanes.subtract(other, price), zero)
+                    cost = lanes.add(cost, lanes.times(width, gain))
+            certain = lanes.add(certain, lanes.times(entry(lower, numbers[i]), price))
+            best = lanes.smaller(best, cost)
+        add(certain, best)
+
     def priced(i: Any, held: Sequence[Any]) -> list[Any]:
         certain, best = held
         price = value(i)
@@ -70,10 +92,15 @@ def _add_best(
         certain = lanes.add(certain, lanes.times(entry(lower, i), price))
         return [certain, lanes.smaller(best, cost)]
 
-    certain, best = repeat(builder, size, [zero, lanes.every(float("inf"))], priced)
-    place = builder.gep(out, [begin])
-    found = lanes.times(lanes.spread(weight), lanes.add(certain, best))
-    lanes.store(lanes.add(lanes.load(place), found), place)
+    ends = builder.append_basic_block()
+    for count in FEW:
+        is_few = builder.icmp_signed("==", size, size.type(count))
+        with builder.if_then(is_few):
+            of_few(count)
+            builder.branch(ends)
+    add(*repeat(builder, size, [zero, lanes.every(float("inf"))], priced))
+    builder.branch(ends)
+    builder.position_at_end(ends)
 
 
 @in_registers(_add_best)
@@ -101,6 +128,21 @@ def add_best(
         out[begin + lane] += weight * (certain + best)
 
 
+def _copy_lanes(builder: Any, table: Any, begin: Any, out: Any, place: Any) -> None:
+    lanes = Lanes(builder, begin)
+    lanes.store(lanes.load(builder.gep(table, [begin])), builder.gep(out, [place]))
+
+
+@in_registers(_copy_lanes)
+def copy_lanes(table: Floats, begin: int, out: Floats, place: int) -> None:
+    """Copy a number for each lane as one vector: it is read as one.
+
+    A processor does not hand on eight stores to a load of all eight.
+    """
+    for lane in range(N_LANES):
+        out[place + lane] = table[begin + lane]
+
+
 @leaf
 def fills_lanes(lanes: ReachInLanes, rows: Any) -> bool:
     """Whether bounds of a path are found together."""
@@ -113,9 +155,7 @@ def add_row(graph: Graph, r: int, weight: float, rows: Any, lanes: ReachInLanes,
     size = row_size(graph, r)
     slack = write_box(rows, r, row_begin(graph, r), size, lanes.lower, lanes.room)
     for j in range(size):
-        here = N_LANES * successor_of(graph, r, j)
-        for lane in range(N_LANES):
-            lanes.near[N_LANES * j + lane] = lanes.value[here + lane]
+        copy_lanes(lanes.value, N_LANES * successor_of(graph, r, j), lanes.near, N_LANES * j)
     add_best(lanes.near, lanes.lower, lanes.room, slack, size, weight, lanes.value, N_LANES * y)
 
 

@@ -22,7 +22,7 @@ from ..model.visits import Visits
 from ..runtime.dispatch import Borrowed, dispatched
 from ..runtime.targets import leaf
 from .held import UNKNOWN, HeldRows
-from .packed import PackedRows
+from .packed import ListedSuccessors, PackedRows
 
 Order = NDArray[np.int64]
 
@@ -226,12 +226,26 @@ def _no_pack(
 
 @dispatched("rows", default=_never)
 def solves_packs(rows: Any) -> bool:
-    """Whether the set solves eight rows at a time: then it has the three functions below too."""
+    """Whether the set solves eight rows at a time: then it has the five functions below too."""
 
 
 @dispatched("rows", default=_no_bounds)
 def load_pack(rows: Any, packed: PackedRows, begin: int, slot: int, size: int) -> None:
     """Copy the bounds of the rows of a pack."""
+
+
+@leaf
+def _no_short_bounds(
+    rows: Any, packed: PackedRows, listed: ListedSuccessors, begin: int, slot: int, size: int
+) -> None:
+    return
+
+
+@dispatched("rows", default=_no_short_bounds)
+def load_short_pack(
+    rows: Any, packed: PackedRows, listed: ListedSuccessors, begin: int, slot: int, size: int
+) -> None:
+    """The same for rows that list their successors, and may be shorter than the pack."""
 
 
 @leaf
@@ -267,6 +281,32 @@ def guess_packed(
     rows: Any, packed: PackedRows, begin: int, push: Floats, first: int, slot: int, size: int
 ) -> None:
     """``guess_active_bounds`` for a pack of resting rows."""
+
+
+@leaf
+def _no_short_pack(
+    rows: Any,
+    packed: PackedRows,
+    listed: ListedSuccessors,
+    begin: int,
+    push: Floats,
+    slot: int,
+    size: int,
+) -> None:
+    return
+
+
+@dispatched("rows", default=_no_short_pack)
+def guess_short_pack(
+    rows: Any,
+    packed: PackedRows,
+    listed: ListedSuccessors,
+    begin: int,
+    push: Floats,
+    slot: int,
+    size: int,
+) -> None:
+    """The same for rows that list their successors."""
 
 
 # ---------------------------------------------------------------------- counters

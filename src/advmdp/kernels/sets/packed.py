@@ -5,7 +5,8 @@ by side (``lanes/packs``): p~, their bounds, and what becomes of them at the pre
 the projection ends such a row is read and solved here; ``held`` says that it is WRITTEN, and gets
 its p_beta when the Hessian is assembled and when the step is committed.
 
-Only dense layouts of moderate width have packs, and only where one thread plays a run.
+Dense layouts of moderate width have packs, and deep ones with few declared successors
+(``ListedSuccessors``); both only where one thread plays a run.
 """
 
 from __future__ import annotations
@@ -28,9 +29,30 @@ Places = NDArray[np.int64]
 NEARBY, DISTANT, LOGGED = 0, 1, 2
 
 
+class SharedSuccessors(NamedTuple):
+    """All rows of a layer lead to the same states: packs need nothing else."""
+
+    none: Common[Floats]  # (0,)
+
+
+class ListedSuccessors(NamedTuple):
+    """Every row lists its own successors, and the lanes of a pack lead to different states.
+
+    Weights are tilted in place before the rows are solved, with tilts of one, and rows that are
+    shorter than the longest of their layer end with weights and bounds of zero.
+    """
+
+    near: Alone[Places]  # (entries,) the successor
+    untilted: Alone[Floats]  # (entries,) p~; ``PackedRows.weight`` is p~ e^beta
+    length: Alone[Places]  # (slots,) of the row
+    tilt: Common[Floats]  # (longest row,) ones
+    beta: Common[Floats]  # (longest row,) zeros
+
+
 class PackedRows(NamedTuple):
     """The rows of all packs; a slot is a lane of a pack, and spare slots repeat the last row."""
 
+    width: Common[Index]  # (L,) how many entries the rows of a layer have in a pack
     slot_at: Common[Index]  # (L,) the first slot of a layer
     entry_at: Common[Index]  # (L,) where its packs begin in the tables
     n_packs: Alone[Places]  # (L,) how many of them are used
@@ -57,6 +79,7 @@ class PackedRows(NamedTuple):
     high: Alone[Floats]  # (entries,) ln(p~ / upper)
     chance: Alone[Floats]  # (entries,) p_beta
     free: Alone[Floats]  # (entries,) the same, or -1 where a bound holds
+    successors: SharedSuccessors | ListedSuccessors
 
 
 def _spread_entry(lanes: Lanes, free: Any, factor: Any, mass: Any) -> Sequence[Any]:

@@ -9,19 +9,17 @@ from ...linear.block_solve import solve_blocks
 from ...model.graph import Floats, Graph, layer_begin, layer_of
 from ...model.measure import Measure
 from ...runtime.targets import kernel, leaf
-from ...runtime.threads import MAY_SHARE, n_threads
 from ...steps.interface import ITERATIONS, PRODUCTS
 from ..active_set import guess_active_set
 from ..dual import Dual
 from ..imbalance import NEGLIGIBLE
 from ..known.sweep import only_policy_moves
-from .block_entries import assemble_together
+from .block_directions import block_direction
 from .blocks import assemble_alone, line_of
 from .conjugate import conjugate_direction
 from .floored_blocks import soften_floors
 from .kept_factor import has_factor, recall_factor
 from .kept_inverse import keeps_converging, solve_kept
-from .known_blocks import assemble_known
 
 NEARLY = 0.3  # of the tolerance: what a linear system may leave
 STIFF = 1e30  # curvature of a state that is to stay where it is
@@ -54,20 +52,11 @@ def newton_direction(
     nearly: float,
 ) -> None:
     """-Hessian^{-1} gradient; blocks that are factored already are used as they are."""
-    vectors = solver.vectors
-    blocks = solver.blocks
     if wide is None:
-        if not factored:
-            if MAY_SHARE and n_threads() > 1:
-                assemble_together(graph, measure, solver.dual, blocks)
-            elif only_policy_moves(rows):
-                assemble_known(graph, measure, solver.dual, blocks)
-            else:
-                assemble_alone(graph, measure, solver.dual, blocks)
-        solve_blocks(graph, vectors.gradient, blocks, vectors.direction, factored)
+        block_direction(solver.couplings, graph, measure, rows, solver, factored)
     else:
         solver.certificate.counts[PRODUCTS] += conjugate_direction(
-            graph, measure, solver.dual, vectors, nearly, math.inf, 500, 0.0, None
+            graph, measure, solver.dual, solver.vectors, nearly, math.inf, 500, 0.0, None
         )
 
 

@@ -137,7 +137,7 @@ def packs_times(graph: Graph, k: int, dual: Dual, v: Floats, mean: float, out: F
     packed = dual.packed
     if not has_packs(dual) or packed.n_packs[k] == 0:
         return
-    size = width_of(graph, k)
+    size = width_of(packed, k)
     there = layer_end(graph, k)
     first = slot_in(packed, k, 0)
     for i in range(first, first + N_LANES * packed.n_packs[k]):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...lanes.packs import Floats, over_pack
+from ...lanes.packs import Floats, Places, over_pack
 from ...lanes.vectors import N_LANES, Lanes
+from ...runtime.indices import place
+from ...runtime.targets import leaf
 from .pack_passes import CLIPPED
 
 
@@ -72,6 +74,37 @@ def guess_pack(
         for j in range(size):
             e = begin + N_LANES * j + i
             way = push[first + j] - mean[slot + i]
+            over = chance[e] >= upper[e] and way > 0.0
+            under = chance[e] <= lower[e] and way < 0.0
+            free[e] = CLIPPED if over or under else chance[e]
+            total += max(free[e], 0.0)
+        mass[slot + i] = total
+
+
+@leaf
+def guess_listed(
+    chance: Floats,
+    lower: Floats,
+    upper: Floats,
+    free: Floats,
+    begin: int,
+    push: Floats,
+    near: Places,
+    mass: Floats,
+    slot: int,
+    size: int,
+) -> None:
+    """The same for rows that list their successors."""
+    begin = place(begin)
+    for i in range(N_LANES):
+        mean = 0.0
+        for j in range(size):
+            e = begin + N_LANES * j + i
+            mean += chance[e] * push[near[e]]
+        total = 0.0
+        for j in range(size):
+            e = begin + N_LANES * j + i
+            way = push[near[e]] - mean
             over = chance[e] >= upper[e] and way > 0.0
             under = chance[e] <= lower[e] and way < 0.0
             free[e] = CLIPPED if over or under else chance[e]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ...lanes.packs import gather_pack
+from ...lanes.short_packs import gather_short
 from ...lanes.vectors import N_LANES
 from ...model.graph import Floats
 from ...runtime.targets import leaf
 from .. import interface
-from ..packed import DISTANT, LOGGED, NEARBY, PackedRows
-from .pack_guess import guess_pack, mean_of_pack
+from ..packed import DISTANT, LOGGED, NEARBY, ListedSuccessors, PackedRows
+from .pack_guess import guess_listed, guess_pack, mean_of_pack
 from .pack_logs import clip_pack_from_afar, write_logs
 from .pack_passes import FAR, clip_pack, step_pack
 from .rows import BoxRows
@@ -29,6 +30,16 @@ def boxes_solve_packs(rows: BoxRows) -> bool:
 def load_boxes(rows: BoxRows, packed: PackedRows, begin: int, slot: int, size: int) -> None:
     gather_pack(rows.lower, packed.start, slot, packed.lower, begin, size)
     gather_pack(rows.upper, packed.start, slot, packed.upper, begin, size)
+
+
+@interface.load_short_pack.register(BoxRows)
+@leaf
+def load_short_boxes(
+    rows: BoxRows, packed: PackedRows, listed: ListedSuccessors, begin: int, slot: int, size: int
+) -> None:
+    length = listed.length
+    gather_short(rows.lower, packed.start, length, slot, packed.lower, begin, size)
+    gather_short(rows.upper, packed.start, length, slot, packed.upper, begin, size)
 
 
 @leaf
@@ -108,5 +119,22 @@ def guess_boxes(
     mean_of_pack(packed.chance, begin, push, first, packed.mean, slot, size)
     guess_pack(
         packed.chance, packed.lower, packed.upper, packed.free, begin, push, first, packed.mean,
+        packed.mass, slot, size,
+    )  # fmt: skip
+
+
+@interface.guess_short_pack.register(BoxRows)
+@leaf
+def guess_short_boxes(
+    rows: BoxRows,
+    packed: PackedRows,
+    listed: ListedSuccessors,
+    begin: int,
+    push: Floats,
+    slot: int,
+    size: int,
+) -> None:
+    guess_listed(
+        packed.chance, packed.lower, packed.upper, packed.free, begin, push, listed.near,
         packed.mass, slot, size,
     )  # fmt: skip
