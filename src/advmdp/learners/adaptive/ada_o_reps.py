@@ -273,7 +273,8 @@ class AdaUCOREPS(CommonCounts, _AdaMirrorDescent):
     def _move_into_set(self, counted: Visits) -> None:
         """The set of these counts, and the iterate projected onto it."""
         state = self._state
-        log_term = log_term_of_counts(self._graph, state._replace(visits=counted))
+        pooled = state._replace(visits=state.visits._replace(pairs=counted.pairs))
+        log_term = log_term_of_counts(self._graph, pooled)
         sets = (state.visits, state.rows, state.old_rows, counted)
         take_set(self._graph, *sets, log_term)
         forget_everything(state.step)
