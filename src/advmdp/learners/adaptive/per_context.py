@@ -51,10 +51,11 @@ class PerContext(
 
     The context of an episode is known before its policy is chosen.  Each context has an iterate
     and a rate of its own.  Visits count for all of them, since what an action leads to does not
-    depend on the context: learners that plan with an estimated transition (``AnyLossLearner``)
-    estimate it together, and mirror descent over confidence sets (``MirrorDescent``: UOB-REPS and
-    its kin) moves into the set of all visits when its context is entered.  Leaders, which begin
-    anew with every new transition, and learners of other families count each for itself.
+    depend on the context (``CountsTransitions``): when a context is entered, its learner takes over
+    what others have counted since.  Estimates and confidence sets become those of all visits at
+    once.  Leaders (``UOBFTRL``), ``APOMVP`` and ``FPOP``, which begin anew with an epoch, open one
+    when some count has doubled, whoever counted.  UCBVI, UCRL2 and ``Lykouris`` count each for
+    itself: their N says how well the losses are known too, and these are of one context.
 
     Parameters
     ----------
