@@ -313,10 +313,11 @@ def test_estimates_are_those_of_all_visits(name: str, prior: float) -> None:
 def test_who_rules_by_epochs_forgets_its_losses_with_them(name: str, begins_anew: bool) -> None:
     learner = contexts_of(name, bonus_scale=0.0)
     learner.enter(1)
-    drive(learner, DENSE, 0, 12)
+    drive(learner, DENSE, 0, 30)
     learner.enter(0)
     before = flat(learner.learners[1].policy())
-    drive(learner, DENSE, 12, 150)
+    assert (before != 0.5).any()
+    drive(learner, DENSE, 30, 250)
     learner.enter(1)
     uniform = bool((flat(learner.policy()) == 0.5).all())
     assert uniform == begins_anew
