@@ -47,6 +47,10 @@ class UncertifiedStep(AdvMDPError, RuntimeError):
     """A projection could not be certified, not even by the safe path; nothing was changed."""
 
 
+class UnsafeChoice(UserWarning):
+    """What was asked for works, and can cost much: the warning names the danger and the remedy."""
+
+
 class DamagedFile(AdvMDPError, ValueError):
     """A file is not what was once written: cut off, altered, or not of this package."""
 

@@ -66,8 +66,10 @@ def test_with_a_known_transition_contexts_are_learners_by_themselves() -> None:
 def test_counts_are_shared_and_used_by_all() -> None:
     learner = planner()
     am.play(DENSE, LOSSES, learner, N, seed=3, contexts=CONTEXTS)
-    counts = [part.state()["transition.pairs"] for part in learner.learners]
-    assert all(count.sum() == N * DENSE.layout.n_layers for count in counts)
+    for context in (0, 1, 2):
+        learner.enter(context)
+        counted = learner.learners[context].state()["transition.pairs"]
+        assert counted.sum() == N * DENSE.layout.n_layers
     learner.enter(1)
     entered = flat(learner.policy())
     learner.learners[1].renew()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from benchmarks.baselines import hostile_losses
 
 import advmdp as am
+from advmdp.errors import UnsafeChoice
 from advmdp.kernels.learners import interface
 from tests.reference.brute_force import all_trajectories
 
@@ -17,9 +19,17 @@ MDP = am.families.random_mdp((1, 2, 2, 1), 2, seed=4)
 BANDIT = am.families.random_mdp((1, 1), 3, seed=0)
 
 
+def warned(kind: str | None) -> AbstractContextManager[Any]:
+    """Whoever makes a learner with an undamped baseline is told, and nobody else."""
+    if kind != "undamped":
+        return nullcontext()
+    return pytest.warns(UnsafeChoice, match="is not found again; use baseline='damped'$")
+
+
 def made(kind: str | None, mdp: am.LayeredMDP = MDP, **given: Any) -> am.UOBREPS:
     parameters = {"gamma": GAMMA, "eta": 0.2, "log_scale": 0.02, **given}
-    return am.UOBREPS(mdp.layout, 10_000, baseline=kind, **parameters)
+    with warned(kind):
+        return am.UOBREPS(mdp.layout, 10_000, baseline=kind, **parameters)
 
 
 def after(n_episodes: int, kind: str | None) -> am.UOBREPS:
@@ -77,7 +87,8 @@ OWN = {  # learners that divide by their own occupancy, which is the true one if
 def test_the_mean_where_the_own_occupancy_divides(name: str, kind: str) -> None:
     # E[l^] = b + (l - b) q / d,  d = q^ + gamma  or  pi max(q^(x), alpha)
     def some_way_in() -> Any:
-        learner = OWN[name](kind)
+        with warned(kind):
+            learner = OWN[name](kind)
         mean = np.random.default_rng(1).random(MDP.layout.n_rows)
         am.play(MDP, am.losses.Stochastic(mean), learner, 40, seed=2)
         return learner
@@ -190,6 +201,14 @@ def test_losses_can_be_made_that_a_baseline_with_a_long_memory_never_recovers_fr
     }
     assert regret[None] < 100.0
     assert regret[100] > 400.0  # of the 483 that the better action saves
+
+
+def test_the_undamped_baseline_warns_once_and_where_it_was_asked_for() -> None:
+    """Not with every episode: pytest makes an error of any further warning."""
+    with pytest.warns(UnsafeChoice) as found:
+        learner = am.UOBREPS(MDP.layout, 100, baseline="undamped")
+    assert [each.filename for each in found] == [__file__]
+    am.play(MDP, am.losses.Stochastic(np.full(MDP.layout.n_rows, 0.5)), learner, 50)
 
 
 @pytest.mark.parametrize(

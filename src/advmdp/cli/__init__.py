@@ -8,10 +8,11 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from inspect import getdoc
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,7 +21,7 @@ from advmdp.cli import housekeeping, playing, policies, reading, reporting, serv
 from advmdp.cli.demo import demo
 from advmdp.cli.options import BAD_INPUT, FAILED, message_of
 from advmdp.cli.watching import watch
-from advmdp.errors import AdvMDPError
+from advmdp.errors import AdvMDPError, UnsafeChoice
 from advmdp.plain_text import PlainFormatter, plain_text
 from advmdp.startup import line_about
 
@@ -63,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; every failure is one line on stderr."""
     if logging.lastResort is not None:  # it writes warnings to stderr
         logging.lastResort.setFormatter(PlainFormatter("%(message)s"))
+    warnings.showwarning = _warn_in_one_line(warnings.showwarning)
     try:
         code = app(arguments, prog_name="advmdp", standalone_mode=False)
         if sys.stdout is not None:
@@ -90,6 +92,21 @@ def _with_remedy(message: str, problem: BaseException) -> str:
     if context is None or message.endswith("?"):
         return message
     return f"{message.rstrip('.')}; see '{context.command_path} --help'"
+
+
+def _warn_in_one_line(usual: Callable[..., None]) -> Callable[..., None]:
+    """What shows a warning: of an unsafe choice one line, once, and others as usual."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if not issubclass(category, UnsafeChoice):
+            usual(message, category, *where)
+        elif str(message) not in said:
+            said.add(str(message))
+            with suppress(OSError):
+                typer.echo(f"warning: {plain_text(str(message))}", err=True)
+
+    return show
 
 
 def _refuse(message: str) -> int:

@@ -210,6 +210,23 @@ class TakesLateFeedback(Protocol):
 
 
 @runtime_checkable
+class CountsTransitions(Protocol):
+    """Counts where actions lead, and can go on with what others of its class have counted since."""
+
+    def transition_counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """N of pairs and M of triples, live."""
+        ...
+
+    def expect_others(self, n_episodes: int) -> None:
+        """Make room for the visits of ``n_episodes`` in all, by learners that count together."""
+        ...
+
+    def catch_up(self, latest: Any) -> None:
+        """Go on with the visits that ``latest`` has counted, one's own among them."""
+        ...
+
+
+@runtime_checkable
 class CertifiesRegret(CountsEpisodes, Protocol):
     """Knows after the fact a number that its regret since the first episode cannot exceed."""
 
@@ -243,7 +260,7 @@ CAPABILITIES: tuple[type, ...] = (
     *(HasLayout, DeclaresFeedback, CountsEpisodes, HasHorizon, HasEpochs, HasEpochStarts),
     *(HasWidth, EstimatesLosses, Auditable, Compiled, Resumable),
     *(AcceptsAnyLosses, Observes, TakesContexts, IssuesRecords, TakesLateFeedback),
-    *(CertifiesRegret, KnowsPairs),
+    *(CountsTransitions, CertifiesRegret, KnowsPairs),
 )
 """All that a learner may offer beside the two methods."""
 

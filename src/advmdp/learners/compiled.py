@@ -199,15 +199,6 @@ class CompiledLearner(Saveable, HasLayout, DeclaresFeedback, Compiled, Resumable
     def _adopt(self, earlier: Any) -> None:
         """Nothing to keep, unless a learner says otherwise."""
 
-    def expect_others(self, n_episodes: int) -> None:
-        """Make room for the visits of ``n_episodes`` in all, by learners that count together."""
-
-    def catch_up(self, latest: CompiledLearner) -> None:
-        """Go on with the visits that ``latest`` has counted, one's own among them.
-
-        By default a learner counts for itself, and this does nothing.
-        """
-
     # ------------------------------------------------------------------ compiled code
 
     def compiled_loop(self) -> CompiledLoop:

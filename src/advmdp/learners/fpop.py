@@ -11,10 +11,11 @@ from advmdp.checks.arguments import flag
 from advmdp.checks.numbers import whole_number
 from advmdp.errors import InvalidInput
 from advmdp.kernels.learners.fpop import FPLState, FPOPState, Perturbation, begin_fpl, begin_fpop
-from advmdp.kernels.model.visits import EPISODES, EPOCH
+from advmdp.kernels.model.visits import EPISODES, EPOCH, Visits
 from advmdp.kernels.sets.confidence import adopt_counts
 from advmdp.layout import Layout, Table
 from advmdp.learners.base import HasEpochs, HasHorizon
+from advmdp.learners.common_counts import CommonCounts, number_epoch, take_counts, take_set
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.feedback import FullInformation
 from advmdp.learners.pair_knowledge import PairKnowledge
@@ -31,7 +32,7 @@ from advmdp.steps.first_sets import free_balls, no_visits
 from advmdp.steps.workspace import new_reach
 
 
-class FPOP(FullInformationLearner, HasHorizon, HasEpochs):
+class FPOP(CommonCounts, FullInformationLearner, HasHorizon, HasEpochs):
     """Adversarial losses, full information, unknown transition; the perturbed optimistic leader.
 
     With S_t the sum of the losses of the first t episodes, Y_i random bonuses of epoch i, one for
@@ -135,6 +136,20 @@ class FPOP(FullInformationLearner, HasHorizon, HasEpochs):
         sets = (state.visits, state.rows, state.old_rows, earlier.visits)
         adopt_counts(self._graph, *sets, self.log_term)
         begin_fpop(self._graph, state, True)
+
+    def _count_on(self, counted: Visits) -> None:
+        """A new epoch where some count has doubled since this one began, as after an own episode.
+
+        New balls and new bonuses belong together: what was played under the old bonuses decided
+        which visits there are, so that new balls depend on them.
+        """
+        state = self._state
+        with self._one_thread:
+            if take_counts(state.visits, counted, state.rows.status):
+                sets = (state.visits, state.rows, state.old_rows, counted)
+                take_set(self._graph, *sets, self.log_term)
+                number_epoch(state.visits)
+                begin_fpop(self._graph, state, True)
 
     def pair_knowledge(self) -> PairKnowledge:
         """What it holds of every pair."""

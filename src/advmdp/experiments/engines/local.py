@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing as mp
 import os
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -11,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from advmdp.errors import AdvMDPError
+from advmdp.errors import AdvMDPError, UnsafeChoice
 from advmdp.experiments.engines import worker_process
 from advmdp.experiments.engines.interface import DEFAULT_OPTIONS, Engine, EngineOptions
 from advmdp.experiments.engines.results import CompletedRun, OnProgress, RunResult, result_of
@@ -64,8 +65,9 @@ class LocalEngine(Engine):
         texts = [spec.to_json() for spec in specs]
         check = worker_process.check_specs
         try:
-            for future in [self._pool.submit(check, texts) for _ in range(self.workers)]:
-                future.result()
+            checks = [self._pool.submit(check, texts) for _ in range(self.workers)]
+            for warning in sorted(set().union(*(future.result() for future in checks))):
+                warnings.warn(warning, UnsafeChoice, stacklevel=2)
         except BrokenProcessPool:
             raise AdvMDPError(
                 "a worker died while it started; is there enough memory? try fewer --workers",

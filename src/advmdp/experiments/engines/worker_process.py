@@ -7,11 +7,13 @@ import multiprocessing as mp
 import os
 import signal
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from advmdp.errors import UnsafeChoice
 from advmdp.experiments.build import build
 from advmdp.experiments.engines.interface import CheckpointSchedule
 from advmdp.experiments.engines.results import CompletedRun, RunProgress
@@ -64,6 +66,7 @@ def _wait_for_parent() -> None:
 def initialise(store: Path, stop: Any, progress: Any, own: OwnParts) -> None:
     """Called once in every process, before its first task."""
     adopt(own)
+    warnings.simplefilter("ignore", UnsafeChoice)  # ``check_specs`` hands them to the caller
     global _stop, _progress
     _stop, _progress = stop, progress
     attach_log(store)
@@ -75,10 +78,13 @@ def warm_up() -> None:
     """A task without work: it starts the process."""
 
 
-def check_specs(spec_jsons: list[str]) -> None:
-    """Build everything that the specs name."""
-    for spec_json in spec_jsons:
-        build(RunSpec.from_json(spec_json, allow_code=True))
+def check_specs(spec_jsons: list[str]) -> set[str]:
+    """Build everything that the specs name; what there was to warn of."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UnsafeChoice)
+        for spec_json in spec_jsons:
+            build(RunSpec.from_json(spec_json, allow_code=True))
+    return {str(each.message) for each in found if issubclass(each.category, UnsafeChoice)}
 
 
 def play_spec(spec_json: str, store: Path, schedule: CheckpointSchedule) -> CompletedRun:

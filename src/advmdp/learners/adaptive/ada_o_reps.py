@@ -15,16 +15,27 @@ from advmdp.kernels.learners.mirror.ada_mirror import (
     AdaSettings,
     Kept,
     Plan,
+    log_term_of_counts,
 )
 from advmdp.kernels.model.measure import Measure
 from advmdp.kernels.model.recent import Recent
 from advmdp.kernels.model.row_status import KNOWN
-from advmdp.kernels.sets.confidence import adopt_counts
-from advmdp.kernels.steps.interface import RESIDUAL, certificate_of, solve_step
+from advmdp.kernels.model.visits import Visits
+from advmdp.kernels.steps.interface import (
+    RESIDUAL,
+    certificate_of,
+    forget_everything,
+    solve_step,
+)
 from advmdp.layout import Floats, Layout
 from advmdp.learners.adaptive.adaptive_hints import WINDOW, AdaptiveHints, chosen_hint
 from advmdp.learners.adaptive.any_losses import checked_forgetting
 from advmdp.learners.base import AcceptsAnyLosses, CertifiesRegret, CountsEpisodes, Observes
+from advmdp.learners.common_counts import (
+    CommonCounts,
+    take_set,
+    taken_back_unless_certified,
+)
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.ftrl.shared import box_of_one
 from advmdp.learners.mirror.hints import HintChoice
@@ -203,7 +214,7 @@ class AdaOREPS(_AdaMirrorDescent, CertifiesRegret):
         return 2.0 * self.gap_sum
 
 
-class AdaUCOREPS(_AdaMirrorDescent):
+class AdaUCOREPS(CommonCounts, _AdaMirrorDescent):
     """Adversarial losses in any unit, full information, unknown transition; no horizon.
 
     ``AdaOREPS`` over the measures of a confidence set, the boxes of UOB-REPS, with the logarithm of
@@ -257,12 +268,26 @@ class AdaUCOREPS(_AdaMirrorDescent):
 
     def _adopt(self, earlier: AdaMirrorState) -> None:
         """The set of the earlier counts, and q_1 projected onto it."""
+        self._move_into_set(earlier.visits)
+
+    def _move_into_set(self, counted: Visits) -> None:
+        """The set of these counts, and the iterate projected onto it."""
         state = self._state
-        visits = max(1, int(earlier.visits.pairs.sum()) // self.layout.n_layers)
-        log_term = state.settings.log_term + math.log(visits * (visits + 1.0))
-        sets = (state.visits, state.rows, state.old_rows, earlier.visits)
-        adopt_counts(self._graph, *sets, log_term * state.settings.log_scale)
+        pooled = state._replace(visits=state.visits._replace(pairs=counted.pairs))
+        log_term = log_term_of_counts(self._graph, pooled)
+        sets = (state.visits, state.rows, state.old_rows, counted)
+        take_set(self._graph, *sets, log_term)
+        forget_everything(state.step)
         if not any(
             solve_step(self._graph, state.step, state.rows, in_logs) for in_logs in (None, True)
         ):
             raise UncertifiedStep("learner: no certified measure in the set of these counts")
+
+    def _count_on(self, counted: Visits) -> None:
+        """The set becomes that of all visits, and the iterate is projected onto it.
+
+        t in its widths is the number of all episodes then, whoever played them.  The projection is
+        no further from any measure of the set, so that 2 G stands.
+        """
+        with taken_back_unless_certified(self):
+            self._move_into_set(counted)

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advmdp.checks.numbers import real_number, shown
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Table
-from advmdp.learners.base import AcceptsAnyLosses, CountsEpisodes, Observes
+from advmdp.learners.base import (
+    AcceptsAnyLosses,
+    CountsEpisodes,
+    CountsTransitions,
+    Observes,
+)
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.feedback import FlatEpisode, check_losses
 from advmdp.learners.pair_knowledge import PairKnowledge
@@ -20,7 +26,9 @@ PRIOR = 10.0
 made-up series of the examples, with shared visits and without."""
 
 
-class AnyLossLearner(FullInformationLearner, CountsEpisodes, AcceptsAnyLosses, Observes):
+class AnyLossLearner(
+    FullInformationLearner, CountsEpisodes, AcceptsAnyLosses, Observes, CountsTransitions
+):
     """Full information, losses in any unit and of any sign, a known or an estimated transition.
 
     The state has fields ``transition`` and ``clock``.
@@ -63,21 +71,17 @@ class AnyLossLearner(FullInformationLearner, CountsEpisodes, AcceptsAnyLosses, O
         flat = check_losses(self.layout, losses, any_losses=True)
         self._learn(FlatEpisode(NOWHERE, NOWHERE, flat), (flat, flat))
 
-    def share_counts(self, other: AnyLossLearner) -> None:
-        """Count visits together with a learner of the same class from now on.
+    def transition_counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """N of pairs and M of triples, live; none where the transition is known."""
+        return self._state.transition.pairs, self._state.transition.triples
 
-        Nothing is shared where the transition is known.  Call ``renew`` before the policy of a
-        learner after others have counted.
-        """
-        if type(other) is not type(self) or other.layout != self.layout:
-            raise InvalidInput(
-                "share_counts: the other learner has another class or layout; "
-                "counts can be shared between equals only"
-            )
-        theirs = other._state.transition
-        shared = self._state.transition._replace(pairs=theirs.pairs, triples=theirs.triples)
-        self._state = self._state._replace(transition=shared)
-        self.renew()
+    def expect_others(self, n_episodes: int) -> None:
+        """There are no epochs that would need room."""
+
+    def catch_up(self, latest: AnyLossLearner) -> None:
+        """The estimate of all visits, and the policy for it."""
+        if not np.array_equal(self.transition_counts()[0], latest.transition_counts()[0]):
+            self._adopt(latest._state)
 
     def renew(self) -> None:
         """Find the policy anew for the transition as it is estimated now."""

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from advmdp.checks.numbers import whole_number
 from advmdp.errors import InvalidInput
 from advmdp.layout import Floats, Layout, Table
-from advmdp.learners.adaptive.any_losses import AnyLossLearner
 from advmdp.learners.base import (
     AcceptsAnyLosses,
     Compiled,
     CompiledLoop,
     CountsEpisodes,
+    CountsTransitions,
     DeclaresFeedback,
     HasLayout,
     Observes,
@@ -51,10 +51,11 @@ class PerContext(
 
     The context of an episode is known before its policy is chosen.  Each context has an iterate
     and a rate of its own.  Visits count for all of them, since what an action leads to does not
-    depend on the context: learners that plan with an estimated transition (``AnyLossLearner``)
-    estimate it together, and mirror descent over confidence sets (``MirrorDescent``: UOB-REPS and
-    its kin) moves into the set of all visits when its context is entered.  Leaders, which begin
-    anew with every new transition, and learners of other families count each for itself.
+    depend on the context (``CountsTransitions``): when a context is entered, its learner takes over
+    what others have counted since.  Estimates and confidence sets become those of all visits at
+    once.  Leaders (``UOBFTRL``), ``APOMVP`` and ``FPOP``, which begin anew with an epoch, open one
+    when some count has doubled, whoever counted.  UCBVI, UCRL2 and ``Lykouris`` count each for
+    itself: their N says how well the losses are known too, and these are of one context.
 
     Parameters
     ----------
@@ -101,12 +102,11 @@ class PerContext(
             for _ in range(self.n_contexts)
         ]
         """The learners by their contexts."""
-        self._shares = isinstance(self.learners[0], AnyLossLearner)
-        if self._shares:
-            for learner in self.learners[1:]:
-                learner.share_counts(self.learners[0])
-        for learner in self.learners if self.n_contexts > 1 else ():
-            learner.expect_others(self.n_contexts * (horizon_of(learner) or 0))
+        self._shares = self.n_contexts > 1 and offers(self.learners[0], CountsTransitions)
+        horizon = horizon_of(self.learners[0])
+        if self._shares and horizon is not None:
+            for learner in self.learners:
+                learner.expect_others(self.n_contexts * horizon)
         self._context, self._episodes = 0, 0
 
     # ------------------------------------------------------------------ the contract
@@ -138,6 +138,11 @@ class PerContext(
         return not plays_compiled(self.learners[0])
 
     @property
+    def kernel_state(self) -> Any:
+        """The state of the context's learner as the kernels hold it, for the account."""
+        return self._learner.kernel_state
+
+    @property
     def _learner(self) -> Any:
         return self.learners[self._context]
 
@@ -153,9 +158,7 @@ class PerContext(
             raise InvalidInput(f"{context} is not in 0..{self.n_contexts - 1}", field="context")
         if number != self._context:
             following = self.learners[number]
-            if self._shares:  # others have counted since
-                following.renew()
-            else:
+            if self._shares:
                 following.catch_up(self._learner)
             self._context = number
 
@@ -188,8 +191,6 @@ class PerContext(
         """A copy of everything the future depends on, as plain arrays."""
         found: Saved = {"clock": np.array([self._context, self._episodes])}
         for i, learner in enumerate(self.learners):
-            if self._shares:  # as it will be when its context is entered: a state is consistent
-                learner.renew()
             found |= {f"{i}.{name}": array for name, array in learner.state().items()}
         return found
 
@@ -209,20 +210,22 @@ class PerContext(
             for part, learner in zip(parts, self.learners, strict=True):
                 own = [name for name in saved if name.startswith(part)]
                 learner.restore({name.removeprefix(part): saved[name] for name in own})
-            self._check_shared(saved)
+            self._check_counts(context)
         except InvalidInput:
             for learner, state in zip(self.learners, before, strict=True):
                 learner.restore(state)
             raise
         self._context, self._episodes = context, episodes
 
-    def _check_shared(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Learners that count together have the same counts."""
-        for i in range(1, self.n_contexts) if self._shares else ():
-            for name in ("pairs", "triples"):
-                first, other = (saved[f"{j}.transition.{name}"] for j in (0, i))
-                if not np.array_equal(first, other):
-                    raise InvalidInput(f"restore: contexts 0 and {i} have other counts ({name})")
+    def _check_counts(self, context: int) -> None:
+        """The learner of the present context has counted what all others have, and maybe more."""
+        for i, learner in enumerate(self.learners) if self._shares else ():
+            counts = learner.transition_counts(), self.learners[context].transition_counts()
+            if any((own > every).any() for own, every in zip(*counts, strict=True)):
+                raise InvalidInput(
+                    f"restore: context {i} has counted visits that the present one, {context}, "
+                    "has not; was it saved by an earlier version?"
+                )
 
     def compiled_loop(self) -> CompiledLoop:
         """For ``play``: compiled episodes of the context that was entered."""

@@ -12,7 +12,14 @@ from advmdp.kernels.ftrl.step import restart
 from advmdp.kernels.learners.mirror.baseline import Baseline
 from advmdp.kernels.learners.mirror.mirror_descent import MirrorState
 from advmdp.kernels.model.measure import Measure
+from advmdp.kernels.model.visits import Visits
 from advmdp.layout import Layout
+from advmdp.learners.common_counts import (
+    number_epoch,
+    take_counts,
+    take_set,
+    taken_back_unless_certified,
+)
 from advmdp.learners.mirror.mirror_descent import MirrorDescent
 from advmdp.learners.tuning import checked_layout
 from advmdp.steps.confidence import BoxSet, ConfidenceSet, KnownTransition
@@ -89,8 +96,19 @@ class FollowTheRegularisedLeader(MirrorDescent):
         super()._adopt(earlier)
         self._restart()
 
-    def catch_up(self, latest: Any) -> None:
-        """Leaders count for themselves: a new transition makes them begin anew."""
+    def _count_on(self, counted: Visits) -> None:
+        """A new epoch where some count has doubled since this one began, as after an own episode.
+
+        Until then the transition stays that of the epoch: a new one makes the leader begin anew, so
+        that its epochs must be few.  They are as few as those of one learner with all visits.
+        """
+        state = self._state
+        with taken_back_unless_certified(self):
+            if take_counts(state.visits, counted, state.rows.status):
+                sets = (state.visits, state.rows, state.old_rows, counted)
+                take_set(self._graph, *sets, state.settings.log_term)
+                self._restart()
+                number_epoch(state.visits)
 
 
 def box_of_one(layout: Layout, transitions: Any) -> ConfidenceSet:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 
 from advmdp.checks.numbers import shown, whole_number
-from advmdp.errors import InvalidInput
+from advmdp.errors import InvalidInput, UnsafeChoice
 from advmdp.kernels.learners.mirror.baseline import DAMPED, NO_BASELINE, UNDAMPED, Baseline
 from advmdp.layout import Layout
 from advmdp.learners.tuning import checked_rate
@@ -15,6 +16,10 @@ from advmdp.learners.tuning import checked_rate
 KINDS = {"damped": DAMPED, "undamped": UNDAMPED}
 MEMORY = 5
 """Visits that the means of a baseline average over."""
+UNDAMPED_IS_UNSAFE = (
+    "baseline='undamped': an action that was given up and becomes good is not found again; "
+    "use baseline='damped'"
+)
 
 
 def no_baseline() -> Baseline:
@@ -34,6 +39,8 @@ def chosen_baseline(
         return None
     if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidInput(f"{shown(kind)} is not 'damped', 'undamped' or None", field="baseline")
+    if kind == "undamped":
+        warnings.warn(UNDAMPED_IS_UNSAFE, UnsafeChoice, stacklevel=3)  # whoever makes the learner
     return estimates_of_all_pairs(layout, KINDS[kind], memory, damping)
 
 

@@ -25,10 +25,10 @@ from advmdp.kernels.learners.mirror.mirror_descent import (
 )
 from advmdp.kernels.model.flow import expected_loss
 from advmdp.kernels.model.measure import Measure
-from advmdp.kernels.model.visits import MOVES
+from advmdp.kernels.model.visits import MOVES, Visits
 from advmdp.kernels.sets.confidence import adopt_counts
 from advmdp.kernels.sets.interface import learns_from_counts
-from advmdp.kernels.steps.interface import RESIDUAL, certificate_of
+from advmdp.kernels.steps.interface import RESIDUAL, certificate_of, forget_everything
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import (
     Auditable,
@@ -37,15 +37,15 @@ from advmdp.learners.base import (
     HasHorizon,
     IssuesRecords,
 )
+from advmdp.learners.common_counts import CommonCounts, take_set, taken_back_unless_certified
 from advmdp.learners.episode_record import EpisodeRecord
 from advmdp.learners.feedback import FlatEpisode
 from advmdp.learners.mirror.baselines import no_baseline
-from advmdp.learners.mirror.common_counts import catch_up
 from advmdp.learners.mirror.hinted import HintedLearner
 from advmdp.learners.mirror.hints import chosen_hint
 from advmdp.learners.mirror.initial_measure import is_balanced, uniform_measure
 from advmdp.learners.own_program import OwnProgram
-from advmdp.learners.tuning import MAX_EPISODES, checked_horizon, checked_layout
+from advmdp.learners.tuning import checked_horizon, checked_layout
 from advmdp.steps.confidence import ConfidenceSet
 from advmdp.steps.first_sets import copy_of, no_visits
 from advmdp.steps.workspace import STEEPEST, new_kl_step, new_reach
@@ -69,7 +69,9 @@ class StepProgram(OwnProgram):
     kernel = staticmethod(note_step)
 
 
-class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, Auditable):
+class MirrorDescent(
+    CommonCounts, HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, Auditable
+):
     """An occupancy measure moved by regularised steps over a set of transitions.
 
     A learner of the family chooses its rates, its estimator and its set (see
@@ -279,23 +281,17 @@ class MirrorDescent(HintedLearner, HasHorizon, EstimatesLosses, IssuesRecords, A
             adopt_counts(self._graph, *sets, state.settings.log_term)
             self._balance_initial_measure()
 
-    def expect_others(self, n_episodes: int) -> None:
-        """Every counter doubles as often as the visits of all learners make it."""
-        if n_episodes >= MAX_EPISODES:
-            raise InvalidInput(
-                f"{n_episodes} episodes in all contexts are too many to count; use fewer",
-                field="n_episodes",
-            )
-        visits = self._state.visits
-        starts = no_visits(self.layout, max(n_episodes, self.n_episodes)).starts
-        self._state = self._state._replace(visits=visits._replace(starts=starts))
-
-    def catch_up(self, latest: Any) -> None:
+    def _count_on(self, counted: Visits) -> None:
         """The set becomes that of all visits, and the iterate is projected onto it.
 
         That moves it no further from any measure of the set, as when an epoch opens.
         """
-        catch_up(self, latest)
+        state = self._state
+        with taken_back_unless_certified(self):
+            sets = (state.visits, state.rows, state.old_rows, counted)
+            take_set(self._graph, *sets, state.settings.log_term)
+            forget_everything(state.step)
+            self._balance_initial_measure()
 
     def _balance_initial_measure(self) -> None:
         """Project the start onto the first set: q_1 is the measure of largest entropy there."""

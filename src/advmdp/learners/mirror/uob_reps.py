@@ -47,8 +47,8 @@ class UOBREPS(MirrorDescent):
         the proof.
     baseline
         None, or a control variate for the estimates: ``"damped"`` as in ``UOBREPSBaseline``, or
-        ``"undamped"``, which is unsafe: an action that was given up and becomes good is not found
-        again.
+        ``"undamped"``, which is unsafe, and warns: an action that was given up and becomes good is
+        not found again.
     baseline_memory, damping_scale
         As in ``UOBREPSBaseline``.
     hint

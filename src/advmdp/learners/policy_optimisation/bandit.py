@@ -12,15 +12,17 @@ from advmdp.kernels.learners.policies.bandit_state import Believed, Weighed
 from advmdp.kernels.model.visits import EPISODES, EPOCH, Visits
 from advmdp.kernels.planning.columns import fill_columns
 from advmdp.kernels.planning.occupancy_bounds import bounds_of_states
-from advmdp.kernels.sets.confidence import adopt_counts
 from advmdp.kernels.sets.interface import mean_width
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import HasEpochs, HasEpochStarts, HasHorizon, HasWidth
+from advmdp.learners.common_counts import CommonCounts, take_set
 from advmdp.learners.compiled import BanditLearner
 from advmdp.steps.confidence import ConfidenceSet
 
 
-class BanditPolicyOptimisation(BanditLearner, HasHorizon, HasEpochs, HasEpochStarts, HasWidth):
+class BanditPolicyOptimisation(
+    CommonCounts, BanditLearner, HasHorizon, HasEpochs, HasEpochStarts, HasWidth
+):
     """A policy, the confidence set of the epoch, and occupancy bounds over it.
 
     A learner of the family makes a state with the parts ``belief`` and ``seen`` (see
@@ -39,9 +41,27 @@ class BanditPolicyOptimisation(BanditLearner, HasHorizon, HasEpochs, HasEpochSta
 
     def _adopt(self, earlier: Any) -> None:
         """The set of the earlier counts with this learner's log term; the policy begins anew."""
+        self._believe(earlier.belief.visits)
+
+    @property
+    def _visits(self) -> Visits:
+        return self._belief.visits
+
+    def _keep_visits(self, visits: Visits) -> None:
+        self._state = self._state._replace(belief=self._belief._replace(visits=visits))
+
+    def _count_on(self, counted: Visits) -> None:
+        """The set becomes that of all visits; the policy and its scores stay.
+
+        They were made of bounds over the sets of their own time, which still hold.
+        """
+        with self._one_thread:
+            self._believe(counted)
+
+    def _believe(self, counted: Visits) -> None:
         belief = self._belief
-        sets = (belief.visits, belief.rows, belief.rows, earlier.belief.visits)
-        adopt_counts(self._graph, *sets, belief.log_term)
+        sets = (belief.visits, belief.rows, belief.rows, counted)
+        take_set(self._graph, *sets, belief.log_term)
         fill_columns(self._graph, belief.rows, belief.columns)
 
     # ------------------------------------------------------------------ what can be looked at

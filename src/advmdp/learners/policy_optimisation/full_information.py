@@ -13,9 +13,11 @@ from advmdp.kernels.learners.policies.empirical_policy import (
     Estimate,
     adopt_model,
 )
-from advmdp.kernels.model.visits import EPISODES, EPOCH
+from advmdp.kernels.learners.policies.weights import forget_scores
+from advmdp.kernels.model.visits import CHANGED, EPISODES, EPOCH, Visits
 from advmdp.layout import Floats, Layout, Table
 from advmdp.learners.base import HasEpochs, HasEpochStarts, HasHorizon
+from advmdp.learners.common_counts import CommonCounts, number_epoch, take_counts
 from advmdp.learners.compiled import FullInformationLearner
 from advmdp.learners.policy_optimisation.bandit import counted, refuse_after_the_last
 from advmdp.learners.tuning import (
@@ -30,7 +32,7 @@ from advmdp.steps.first_sets import no_visits
 from advmdp.steps.policy_workspace import first_estimate
 
 
-class _EmpiricalPolicy(FullInformationLearner, HasHorizon):
+class _EmpiricalPolicy(CommonCounts, FullInformationLearner, HasHorizon):
     """What both learners share."""
 
     _state: EmpiricalPolicyState
@@ -66,6 +68,22 @@ class _EmpiricalPolicy(FullInformationLearner, HasHorizon):
     def _adopt(self, earlier: EmpiricalPolicyState) -> None:
         """The estimate of the earlier counts; the policy begins anew."""
         adopt_model(self._graph, self._state, earlier.visits)
+
+    def _count_on(self, counted: Visits) -> None:
+        """The estimate of all visits: at once, or where epochs rule, when some count has doubled.
+
+        With such an epoch the policy begins anew, as after an own episode.
+        """
+        state = self._state
+        with self._one_thread:
+            opens = take_counts(state.visits, counted, state.estimate.status)
+            if opens or not state.by_epochs:
+                state.visits.marked[:] = 0
+                state.visits.clock[CHANGED] = 0
+                adopt_model(self._graph, state, counted)
+            if opens and state.by_epochs:
+                forget_scores(self._graph, state.policy, state.score)
+                number_epoch(state.visits)
 
     @property
     def episodes(self) -> int:

@@ -180,20 +180,28 @@ def give_back(state: AdaMirrorState) -> None:
 
 
 @kernel
-def learn_transition(graph: Graph, state: AdaMirrorState, states: Counts, path: Counts) -> bool:
-    """Count the path; whether an epoch opens.
+def log_term_of_counts(graph: Graph, state: AdaMirrorState) -> float:
+    """The logarithm of the widths: that of delta / (t (t + 1)), whose sum over all t is delta.
 
-    The logarithm of the widths is that of delta / (t (t + 1)), whose sum over all t is delta: no
-    horizon is needed.
+    No horizon is needed.  t is the number of episodes counted, also of those that others played.
     """
+    visits = 0
+    for c in range(state.visits.pairs.shape[0]):
+        visits += state.visits.pairs[c]
+    t = max(state.visits.clock[EPISODES] + 1.0, float(visits // n_layers(graph)))
+    log_term = state.settings.log_term + math.log(t * (t + 1.0))
+    return log_term * state.settings.log_scale
+
+
+@kernel
+def learn_transition(graph: Graph, state: AdaMirrorState, states: Counts, path: Counts) -> bool:
+    """Count the path; whether an epoch opens."""
     if state.settings.known:
         state.visits.clock[OPENS] = 0
         return False
     opens = record(graph, state.visits, state.rows.status, states, path)
     if opens:
-        t = state.visits.clock[EPISODES] + 1.0
-        log_term = state.settings.log_term + math.log(t * (t + 1.0))
-        log_term *= state.settings.log_scale
+        log_term = log_term_of_counts(graph, state)
         open_epoch(graph, state.visits, state.rows, state.old_rows, log_term)
         forget_bounds(graph, state.step, state.rows, state.visits)
     return opens
