@@ -30,7 +30,7 @@ NARROW_ONLY = ("uob-ftrl", "uob-log-barrier", "ada-uc-o-reps")  # for all of the
 OTHERS = (
     *("fpop", "ucrl2", "ucbvi-bf", "q-learning-b", "mdp-e", "ngs-2010", "fpl", "exp3-ix"),
     *("dilated-bonus", "pomd", "oppo", "uniform", "lykouris"),  # apo-mvp is the program of oppo
-    *("ada-ftrl", "ada-mixture", "plan-window"),
+    *("ada-ftrl", "plan-window"),
 )
 Task = tuple[Callable[..., None], str, bool]
 
