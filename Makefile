@@ -2,9 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Most of what the packages bring is never imported: Python translates a file when it is.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
-# Packages and the browser are installed side by side; sources are checked while kernels compile.
+# Packages and the browser are installed side by side; the packages of the tests are installed, and
+# the sources checked, while kernels compile.
 MAKEFLAGS += --jobs=2
 
 # The tests start hundreds of commands: each would translate the package's sources anew.
@@ -15,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/installed
 	$(BIN)/advmdp demo
 
-test: browser checked compiled
+test: browser compiled checked
 	$(BIN)/python -m pytest
 
 checked: $(VENV)/installed-for-tests
@@ -24,7 +26,7 @@ checked: $(VENV)/installed-for-tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-compiled: $(VENV)/installed-for-tests
+compiled: $(VENV)/installed
 	$(BIN)/python -m tests.warm_up
 
 bench: $(VENV)/installed-for-tests
@@ -50,9 +52,9 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e .
 	@touch $@
 
-$(VENV)/installed-for-tests: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/installed-for-tests: $(VENV)/installed
 	$(PIP) -e '.[test]'
-	@touch $@ $(VENV)/installed
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

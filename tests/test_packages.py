@@ -96,3 +96,19 @@ def test_one_version_everywhere() -> None:
     assert citation is not None
     assert newest is not None
     assert {project["version"], citation[1], newest[1]} == {advmdp.__version__}
+
+
+def test_kernels_compile_before_the_packages_of_the_tests_are_installed() -> None:
+    """What ``make compiled`` imports are dependencies, none of them of an extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [each for part in project["optional-dependencies"].values() for each in part]
+    names = {re.split(r"[\[<>=]", each)[0].replace("-", "_") for each in extras}
+    names -= {"advmdp", "numpy"}
+    assert {"hypothesis", "scipy"} <= names
+    script = (
+        "import sys; sys.modules.update(dict.fromkeys(sys.argv[1:]))\n"
+        "import tests.warm_up, advmdp.claims.playing.observed_runs\n"
+    )
+    command = [sys.executable, "-c", script, *sorted(names)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
