@@ -20,9 +20,10 @@ from advmdp.kernels.sets.confidence import make_rows_known
 from advmdp.kernels.sets.held import WRITTEN
 from advmdp.kernels.sets.interface import mean_width
 from advmdp.steps.confidence import ConfidenceSet
+from tests.outside.lower_bounds import LowerBounds
 from tests.reference import set_kernels as ask
 from tests.reference.conic import project_conic_mixed
-from tests.reference.instances import modest
+from tests.reference.instances import modest, random_instance
 from tests.reference.row_sets import (
     EVERY_SET,
     EVERYTHING,
@@ -34,6 +35,7 @@ from tests.reference.row_sets import (
 )
 from tests.reference.set_kernels import RowProblem
 from tests.reference.tables import Array, Table, divergence, greatest_difference
+from tests.steps.sets import layout_of
 
 LP_ACCURACY = 1e-9  # HiGHS may miss each constraint by 1e-10
 seeds, where = st.integers(0, 2**32 - 1), st.sampled_from(list(LAYOUTS))
@@ -260,3 +262,17 @@ def test_projections_are_those_of_a_conic_solver(kind: type, where: str, seed: i
     reached = divergence(inside, layout.triples(weights))
     assert result.divergence == pytest.approx(reached, abs=1e-7)
     assert greatest_difference(result.occupancy, expected) <= 2e-5  # the conic solver's accuracy
+
+
+@pytest.mark.parametrize("sizes", [(1, 3, 3, 1), (1, 2, 4, 2, 1)])
+def test_a_set_of_lower_bounds_is_a_box_without_upper_bounds(sizes: tuple[int, ...]) -> None:
+    """Of the set from outside; here, since a program of its own is compiled in every process."""
+    case = random_instance(3, sizes=sizes, most_visits=20_000, log_term=0.2, tilt=2.0)
+    layout, (lower, _) = layout_of(case), case.box()
+    box = am.BoxSet(layout, lower, [np.ones_like(layer) for layer in lower])
+    outside = LowerBounds(layout, lower)
+    ours, theirs = am.project(case.weights, outside), am.project(case.weights, box)
+    assert greatest_difference(ours.occupancy, theirs.occupancy) <= 1e-9
+    assert ours.dual_value == pytest.approx(theirs.dual_value, abs=1e-12)
+    bounds = (am.upper_occupancy(case.policy, each) for each in (outside, box))
+    assert greatest_difference(*bounds) <= 1e-13

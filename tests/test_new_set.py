@@ -1,8 +1,8 @@
 """A set of transitions is added without an edit in the package, and is told apart in one room.
 
-``tests/outside/lower_bounds_kernel.py`` registers one from outside; here it is projected onto,
-bounded and played, compiled.  Its oracles: the box set with upper bounds of one, and the plain
-transcription of UOB-REPS with the same bounds.
+``tests/outside/lower_bounds_kernel.py`` registers one from outside; here it is played, compiled.
+Its oracle is the plain transcription of UOB-REPS with the same bounds (``test_every_set.py``
+projects onto it).
 """
 
 from __future__ import annotations
@@ -13,38 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import advmdp as am
 from advmdp.kernels.sets import SETS
 from tests.batch.simulator import simulate
-from tests.outside.lower_bounds import LowerBoundREPS, LowerBounds
-from tests.reference.instances import random_instance
+from tests.outside.lower_bounds import LowerBoundREPS
 from tests.reference.linear_programs import upper_occupancy_lp
 from tests.reference.plain_uob_reps import Episode, PlainUOBREPS, random_episodes
 from tests.reference.shadow import assert_resumes, assert_same_both_ways
 from tests.reference.tables import Array, Table, greatest_difference
-from tests.steps.sets import layout_of
 
 PACKAGE = Path(am.__file__).parent
 
 
 # ---------------------------------------------------------------------- what it gives
-
-
-@pytest.mark.parametrize("sizes", [(1, 3, 3, 1), (1, 2, 4, 2, 1)])
-def test_projections_and_bounds_are_those_of_boxes_without_upper_bounds(
-    sizes: tuple[int, ...],
-) -> None:
-    case = random_instance(3, sizes=sizes, most_visits=20_000, log_term=0.2, tilt=2.0)
-    layout, (lower, _) = layout_of(case), case.box()
-    box = am.BoxSet(layout, lower, [np.ones_like(layer) for layer in lower])
-    outside = LowerBounds(layout, lower)
-    ours, theirs = am.project(case.weights, outside), am.project(case.weights, box)
-    assert greatest_difference(ours.occupancy, theirs.occupancy) <= 1e-9
-    assert ours.dual_value == pytest.approx(theirs.dual_value, abs=1e-12)
-    bounds = (am.upper_occupancy(case.policy, each) for each in (outside, box))
-    assert greatest_difference(*bounds) <= 1e-13
 
 
 class PlainLowerBoundREPS(PlainUOBREPS):
