@@ -169,3 +169,16 @@ def test_a_learner_goes_on_with_the_same_bits() -> None:
     for each in (learner, other):
         follow(each, mdp, 0, 20)
     assert_same_state(learner, other)
+
+
+def test_entries_too_small_for_floats_are_no_hindrance() -> None:
+    """Eager steps and narrow boxes: rows all of whose free entries are logarithms."""
+    mdp = grid_world(1)
+    learner = am.UCOREPSBox(mdp.layout, n_episodes=3000, log_scale=1e-4, eta_scale=256.0)
+    losses = am.losses.Majority.against(
+        [np.random.default_rng(3).random((n, N_ACTIONS)) for n in SIZES[:-1]], period=100
+    )
+    run = am.play(mdp, losses, learner, n_episodes=900, seed=0)
+    assert np.isfinite(run.regret).all()
+    assert run.solver.worst_gap <= 1e-13
+    assert run.solver.safe_paths < 0.1 * 900

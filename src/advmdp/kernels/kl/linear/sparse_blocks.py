@@ -89,7 +89,8 @@ def couple_free_row(
 def share_of_group(dual: Dual, r: int, e: int) -> float:
     """One over the mass of the group that entry e of a row moves with; 0 if it does not move."""
     group = int64(dual.held.group[e]) if is_written(dual.held, r) else 0
-    return 1.0 / dual.held.group_mass[place(2 * r + group - 1)] if group > 0 else 0.0
+    mass = dual.held.group_mass[place(2 * r + group - 1)] if group > 0 else 0.0
+    return 1.0 / mass if mass > 0.0 else 0.0  # what is free may be too little for floats
 
 
 @leaf

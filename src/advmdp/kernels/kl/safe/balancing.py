@@ -104,10 +104,10 @@ def balance(
     for _ in range(most):
         figures[RESIDUAL] = absolute
         figures[VALUE] = value
+        if not (abs(value) < math.inf):
+            return False  # flows that are no numbers look as if they were conserved
         if absolute <= tolerance and relative <= closeness:
             return True
-        if not (abs(value) < math.inf):
-            return False
         solver.certificate.counts[ITERATIONS] += 1
         accepted = False
         if ratio <= FAR:
